@@ -1,0 +1,88 @@
+"""Everything that can go wrong, as one tree.
+
+    McphostError            1
+    ├── ConfigError         2   a servers.json, a flag or a setting is wrong or missing
+    ├── ServerError         4   a server cannot do what is asked of it
+    │   ├── ConnectFailed   4   it could not be started, reached or agreed with
+    │   ├── ServerLost      5   it was there, and went away
+    │   └── AuthRequired    3   it wants authorization first
+    ├── ToolError           5   a tool reported an error (only where there is no model to tell)
+    ├── ModelError          1   the model endpoint failed
+    └── LimitReached        6   a limit of ours stopped the work
+
+The numbers are the exit codes of the command line.
+"""
+
+from typing import ClassVar
+
+
+class McphostError(Exception):
+    """A failure with a message for the user, and where it helps a hint on what to do next."""
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class ConfigError(McphostError):
+    """A configuration that cannot be used. The message names the file and line or server, and the key."""
+
+    exit_code = 2
+
+
+class ServerError(McphostError):
+    """Trouble with one server, which the message begins with."""
+
+    exit_code = 4
+
+    def __init__(self, server: str, reason: str, *, hint: str | None = None) -> None:
+        super().__init__(f"{server}: {reason}", hint=hint)
+        self.server = server
+        self.reason = reason
+
+
+class ConnectFailed(ServerError):
+    """The server could not be started, reached, or agreed with."""
+
+
+class ServerLost(ServerError):
+    """The server was connected and is gone."""
+
+    exit_code = 5
+
+
+class AuthRequired(ServerError):
+    """The server answers only to those who are authorized."""
+
+    exit_code = 3
+
+
+class ToolError(McphostError):
+    """A tool call failed, and there is no model to tell."""
+
+    exit_code = 5
+
+
+class ModelError(McphostError):
+    """The model endpoint failed.
+
+    `status` is the HTTP status, or None when there was none (refused, cut, unreadable).
+    `partial` is the text that had arrived by then.
+    """
+
+    def __init__(self, message: str, *, status: int | None = None, partial: str = "", hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.status = status
+        self.partial = partial
+
+
+class LimitReached(McphostError):
+    """One of `limits` stopped the work."""
+
+    exit_code = 6

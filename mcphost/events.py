@@ -1,0 +1,176 @@
+"""What happens in a turn, for whoever watches. Events tell and change nothing; hooks decide.
+
+`to_json` gives the line that `--output stream-json` prints.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, assert_never
+
+from mcphost.messages import Attachment, Message, ToolResult, Usage
+
+Stop = Literal["answer", "limit", "error", "interrupted"]
+"""Why a turn ended: the model answered; a limit was reached; it failed; it was cancelled."""
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """Request number `n` (from 1) goes to the model."""
+
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reasoning:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call is about to run. `server` and `tool` are None when no tool has that name."""
+
+    id: str
+    name: str
+    server: str | None
+    tool: str | None
+    arguments: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    id: str
+    progress: float
+    total: float | None = None
+    message: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    result: ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class RoundUsage:
+    n: int
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
+class ServerChanged:
+    name: str
+    state: str
+    tools: int = 0
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ServerLog:
+    server: str
+    level: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Warned:
+    """Something the user should know that stops nothing."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The turn ended with something to show. `messages` are all of the conversation's, the new ones included."""
+
+    stop: Stop
+    text: str
+    usage: Usage
+    rounds: int
+    messages: list[Message] = field(default_factory=list[Message])
+    results: tuple[ToolResult, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The turn ended in an error. `messages` hold what had come by then, and can be sent again."""
+
+    error: str
+    exit_code: int
+    hint: str | None = None
+    messages: list[Message] = field(default_factory=list[Message])
+
+
+Event = (
+    Round
+    | Reasoning
+    | Text
+    | Call
+    | Progress
+    | Result
+    | RoundUsage
+    | ServerChanged
+    | ServerLog
+    | Warned
+    | Done
+    | Failed
+)
+
+
+def usage_json(usage: Usage) -> dict[str, int]:
+    return {
+        "prompt_tokens": usage.prompt_tokens,
+        "completion_tokens": usage.completion_tokens,
+        "cached_tokens": usage.cached_tokens,
+        "reasoning_tokens": usage.reasoning_tokens,
+    }
+
+
+def _attachment_json(attachment: Attachment) -> dict[str, Any]:
+    return {
+        "kind": attachment.kind,
+        "mime_type": attachment.mime_type,
+        "bytes": len(attachment.data),
+        "path": None if attachment.path is None else str(attachment.path),
+    }
+
+
+def to_json(event: Event) -> dict[str, Any]:
+    """One event as the object of its `stream-json` line."""
+    match event:
+        case Round(n):
+            return {"type": "round", "n": n}
+        case Reasoning(text):
+            return {"type": "reasoning", "text": text}
+        case Text(text):
+            return {"type": "text", "text": text}
+        case Call(id, name, server, tool, arguments):
+            return {"type": "call", "id": id, "name": name, "server": server, "tool": tool, "arguments": arguments}
+        case Progress(id, progress, total, message):
+            return {"type": "progress", "id": id, "progress": progress, "total": total, "message": message}
+        case Result(result):
+            return {
+                "type": "result",
+                "id": result.call_id,
+                "ok": result.ok,
+                "content": result.content,
+                "seconds": round(result.seconds, 3),
+                "attachments": [_attachment_json(a) for a in result.attachments],
+            }
+        case RoundUsage(n, usage):
+            return {"type": "usage", "n": n, **usage_json(usage)}
+        case ServerChanged(name, state, tools, error):
+            return {"type": "server", "name": name, "state": state, "tools": tools} | ({"error": error} if error else {})
+        case ServerLog(server, level, text):
+            return {"type": "log", "server": server, "level": level, "text": text}
+        case Warned(text):
+            return {"type": "warning", "text": text}
+        case Done(stop, text, usage, rounds):
+            return {"type": "done", "stop": stop, "text": text, "usage": usage_json(usage), "rounds": rounds}
+        case Failed(error, exit_code, hint):
+            return {"type": "error", "error": error, "exit_code": exit_code} | ({"hint": hint} if hint else {})
+        case _:
+            assert_never(event)

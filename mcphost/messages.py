@@ -1,0 +1,91 @@
+"""What the loop passes about: calls, results, usage. Frozen; dicts only at the wire.
+
+Messages themselves stay OpenAI chat message dicts (`Message`), because callers hand them in and get
+them back, and keys that we do not know must survive.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+Message = dict[str, Any]
+"""One OpenAI chat message: `{"role": …, "content": …, …}`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call as the model made it. `arguments` is its JSON text, not yet trusted to be JSON.
+
+    `extra` holds a provider's own fields of the call, to be echoed (`interop`: Gemini's `extra_content`).
+    """
+
+    id: str
+    name: str
+    arguments: str = "{}"
+    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """Something in a result that is no text for a model: an image, a sound, a file, or a text too long.
+
+    `path` is where the host saves it, None where nobody could open it. `label` is what stands in its
+    place in the result's text.
+    """
+
+    kind: str
+    mime_type: str
+    data: bytes
+    label: str
+    name: str | None = None
+    path: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What came of one call. Every call has exactly one, whatever happened.
+
+    `content` is the text of the `role: "tool"` message. `arguments` are those that were sent, after
+    coercion; None when they could not be read. `error` is the reason when `ok` is false. `raw` is the
+    server's own result (`CallToolResult` as JSON), None when no server answered.
+    """
+
+    call_id: str
+    name: str
+    ok: bool
+    content: str
+    server: str | None = None
+    tool: str | None = None
+    arguments: Mapping[str, Any] | None = None
+    attachments: tuple[Attachment, ...] = ()
+    error: str | None = None
+    seconds: float = 0.0
+    raw: Mapping[str, Any] | None = None
+    warnings: tuple[str, ...] = ()
+
+    def message(self) -> Message:
+        """The `role: "tool"` message that answers the call."""
+        return {"role": "tool", "tool_call_id": self.call_id, "content": self.content}
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one round, or of several added up."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.cached_tokens + other.cached_tokens,
+            self.reasoning_tokens + other.reasoning_tokens,
+        )
+
+    @property
+    def total_tokens(self) -> int:
+        return self.prompt_tokens + self.completion_tokens
