@@ -1,3 +1,139 @@
-"""mcphost: an MCP host for OpenAI-style function calling."""
+"""mcphost: an MCP host for OpenAI-style function calling.
+
+    async with Host.from_config("servers.json") as host:
+        reply = await host.chat("What is the weather in Suzhou?", model="deepseek/deepseek-chat")
+
+Names are imported when they are first used, so that a program that wants little waits for little.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mcphost.config import Approve, Config, Limits
+    from mcphost.errors import (
+        AuthRequired,
+        ConfigError,
+        ConnectFailed,
+        LimitReached,
+        McphostError,
+        ModelError,
+        ServerError,
+        ServerLost,
+        ToolError,
+    )
+    from mcphost.events import (
+        Call,
+        Done,
+        Event,
+        Failed,
+        Progress,
+        Reasoning,
+        Result,
+        Round,
+        RoundUsage,
+        ServerChanged,
+        ServerLog,
+        Text,
+        Warned,
+    )
+    from mcphost.fleet import Server
+    from mcphost.hooks import Allow, AllowAll, Asked, Decision, Hooks, NoHooks, Refuse
+    from mcphost.host import ChatReply, Host, Turn
+    from mcphost.messages import Attachment, ToolCall, ToolResult, Usage
+    from mcphost.model import Model, OpenAIModel, Reply
 
 __version__ = "0.1.0"
+
+_MODULES = {
+    "mcphost.config": ("Approve", "Config", "Limits"),
+    "mcphost.errors": (
+        "AuthRequired",
+        "ConfigError",
+        "ConnectFailed",
+        "LimitReached",
+        "McphostError",
+        "ModelError",
+        "ServerError",
+        "ServerLost",
+        "ToolError",
+    ),
+    "mcphost.events": (
+        "Call",
+        "Done",
+        "Event",
+        "Failed",
+        "Progress",
+        "Reasoning",
+        "Result",
+        "Round",
+        "RoundUsage",
+        "ServerChanged",
+        "ServerLog",
+        "Text",
+        "Warned",
+    ),
+    "mcphost.fleet": ("Server",),
+    "mcphost.hooks": ("Allow", "AllowAll", "Asked", "Decision", "Hooks", "NoHooks", "Refuse"),
+    "mcphost.host": ("ChatReply", "Host", "Turn"),
+    "mcphost.messages": ("Attachment", "ToolCall", "ToolResult", "Usage"),
+    "mcphost.model": ("Model", "OpenAIModel", "Reply"),
+}
+_HOMES = {name: module for module, names in _MODULES.items() for name in names}
+
+__all__ = [
+    "__version__",
+    "Allow",
+    "AllowAll",
+    "Approve",
+    "Asked",
+    "Attachment",
+    "AuthRequired",
+    "Call",
+    "ChatReply",
+    "Config",
+    "ConfigError",
+    "ConnectFailed",
+    "Decision",
+    "Done",
+    "Event",
+    "Failed",
+    "Hooks",
+    "Host",
+    "LimitReached",
+    "Limits",
+    "McphostError",
+    "Model",
+    "ModelError",
+    "NoHooks",
+    "OpenAIModel",
+    "Progress",
+    "Reasoning",
+    "Refuse",
+    "Reply",
+    "Result",
+    "Round",
+    "RoundUsage",
+    "Server",
+    "ServerChanged",
+    "ServerError",
+    "ServerLog",
+    "ServerLost",
+    "Text",
+    "ToolCall",
+    "ToolError",
+    "ToolResult",
+    "Turn",
+    "Usage",
+    "Warned",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -15,7 +15,11 @@ class SchemaRules:
     """What a dialect's validator takes inside a tool's `parameters`.
 
     `keywords` is the whole list of keywords that may appear, None where any may. `null` says how an
-    optional null is spelled: as a member of `type`, as `anyOf` with a null branch, or as `nullable: true`.
+    optional null is spelled: as a member of `type`, as `anyOf` with a null branch, or as `nullable: true`;
+    but for the first, a schema has one type. `refused` are keywords that may not appear though others may.
+    `lone_union`: beside `anyOf` nothing constrains. `typed`: what constrains one type stands beside that type.
+    `any_type`: a schema that takes anything, and is not `{}`, lists all types. `string_enums`: an `enum` holds
+    strings, none of them empty. `formats`: the formats that each type may have, None where any.
     """
 
     one_of: bool = True
@@ -24,21 +28,40 @@ class SchemaRules:
     null: Literal["type", "any_of", "nullable"] = "type"
     keywords: frozenset[str] | None = None
     max_depth: int | None = None
+    refused: frozenset[str] = frozenset()
+    lone_union: bool = False
+    typed: bool = False
+    any_type: bool = False
+    string_enums: bool = False
+    formats: Mapping[str, frozenset[str]] | None = None
 
 
 GEMINI_KEYWORDS = frozenset(
-    "type format title description nullable enum maxItems minItems properties required minProperties "
-    "maxProperties minLength maxLength pattern example anyOf propertyOrdering default items minimum maximum".split()
+    (
+        "type format title description nullable enum maxItems minItems properties required minProperties "
+        "maxProperties minLength maxLength pattern example anyOf propertyOrdering default items minimum "
+        "maximum"
+    ).split()
 )
 """The `Schema` object of Gemini's function declarations."""
+
+_GEMINI_FORMATS: Mapping[str, frozenset[str]] = {
+    "string": frozenset({"date-time"}),
+    "number": frozenset({"float", "double"}),
+    "integer": frozenset({"int32", "int64"}),
+}
+
+_GRAMMARLESS = frozenset({"pattern", "patternProperties", "minLength", "maxLength", "prefixItems", "not"})
+"""What llama.cpp cannot make a grammar of, or not one that it then takes. It refuses the whole request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How one family of endpoints differs (interop section 5).
+    """How one family of endpoints differs.
 
     `empty_content`: what stands for the content of an assistant message that only calls.
-    `echo_reasoning`: `reasoning_content` goes back with every assistant message that calls, once any reply had it.
+    `echo_reasoning`: `reasoning_content` goes back with every assistant message that calls, once any reply
+    had it.
     `echo_extra`: a call's own extra fields (`extra_content`, thought signatures) go back with it.
     `thinking_off`: body fields that switch thinking off, for a request that forces a tool; None where forcing
     needs no such thing. `completion_tokens_for`: prefixes of models that take `max_completion_tokens` and no
@@ -70,7 +93,9 @@ DIALECTS: Mapping[str, Dialect] = {
     dialect.name: dialect
     for dialect in (
         OPENAI,
-        Dialect("azure", completion_tokens_for=("o1", "o3", "o4", "gpt-5"), description_limit=1024, images=True),
+        Dialect(
+            "azure", completion_tokens_for=("o1", "o3", "o4", "gpt-5"), description_limit=1024, images=True
+        ),
         Dialect(
             "deepseek",
             empty_content="absent",
@@ -88,14 +113,22 @@ DIALECTS: Mapping[str, Dialect] = {
                 null="nullable",
                 keywords=GEMINI_KEYWORDS,
                 max_depth=10,
+                lone_union=True,
+                typed=True,
+                string_enums=True,
+                formats=_GEMINI_FORMATS,
             ),
         ),
-        Dialect("moonshot", echo_reasoning=True, schema=SchemaRules(null="any_of")),
+        Dialect("moonshot", echo_reasoning=True, schema=SchemaRules(null="any_of", lone_union=True)),
         Dialect("zhipu", echo_reasoning=True),
         Dialect("dashscope"),
         Dialect("openrouter", echo_extra=True, description_limit=1024, images=True),
         Dialect("mistral", schema=SchemaRules(one_of=False)),
-        Dialect("local", max_tools=None, schema=SchemaRules(one_of=False)),
+        Dialect(
+            "local",
+            max_tools=None,
+            schema=SchemaRules(one_of=False, refused=_GRAMMARLESS, lone_union=True, any_type=True),
+        ),
     )
 }
 

@@ -76,7 +76,9 @@ class ModelError(McphostError):
     `partial` is the text that had arrived by then.
     """
 
-    def __init__(self, message: str, *, status: int | None = None, partial: str = "", hint: str | None = None) -> None:
+    def __init__(
+        self, message: str, *, status: int | None = None, partial: str = "", hint: str | None = None
+    ) -> None:
         super().__init__(message, hint=hint)
         self.status = status
         self.partial = partial

@@ -84,7 +84,7 @@ class Warned:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The turn ended with something to show. `messages` are all of the conversation's, the new ones included."""
+    """The turn ended with something to show. `messages` are the whole conversation, its new part included."""
 
     stop: Stop
     text: str
@@ -129,7 +129,7 @@ def usage_json(usage: Usage) -> dict[str, int]:
     }
 
 
-def _attachment_json(attachment: Attachment) -> dict[str, Any]:
+def attachment_json(attachment: Attachment) -> dict[str, Any]:
     return {
         "kind": attachment.kind,
         "mime_type": attachment.mime_type,
@@ -138,7 +138,7 @@ def _attachment_json(attachment: Attachment) -> dict[str, Any]:
     }
 
 
-def to_json(event: Event) -> dict[str, Any]:
+def to_json(event: Event) -> dict[str, Any]:  # noqa: C901 (one case an event)
     """One event as the object of its `stream-json` line."""
     match event:
         case Round(n):
@@ -148,7 +148,14 @@ def to_json(event: Event) -> dict[str, Any]:
         case Text(text):
             return {"type": "text", "text": text}
         case Call(id, name, server, tool, arguments):
-            return {"type": "call", "id": id, "name": name, "server": server, "tool": tool, "arguments": arguments}
+            return {
+                "type": "call",
+                "id": id,
+                "name": name,
+                "server": server,
+                "tool": tool,
+                "arguments": arguments,
+            }
         case Progress(id, progress, total, message):
             return {"type": "progress", "id": id, "progress": progress, "total": total, "message": message}
         case Result(result):
@@ -158,12 +165,14 @@ def to_json(event: Event) -> dict[str, Any]:
                 "ok": result.ok,
                 "content": result.content,
                 "seconds": round(result.seconds, 3),
-                "attachments": [_attachment_json(a) for a in result.attachments],
+                "attachments": [attachment_json(a) for a in result.attachments],
             }
         case RoundUsage(n, usage):
             return {"type": "usage", "n": n, **usage_json(usage)}
         case ServerChanged(name, state, tools, error):
-            return {"type": "server", "name": name, "state": state, "tools": tools} | ({"error": error} if error else {})
+            return {"type": "server", "name": name, "state": state, "tools": tools} | (
+                {"error": error} if error else {}
+            )
         case ServerLog(server, level, text):
             return {"type": "log", "server": server, "level": level, "text": text}
         case Warned(text):
@@ -171,6 +180,8 @@ def to_json(event: Event) -> dict[str, Any]:
         case Done(stop, text, usage, rounds):
             return {"type": "done", "stop": stop, "text": text, "usage": usage_json(usage), "rounds": rounds}
         case Failed(error, exit_code, hint):
-            return {"type": "error", "error": error, "exit_code": exit_code} | ({"hint": hint} if hint else {})
+            return {"type": "error", "error": error, "exit_code": exit_code} | (
+                {"hint": hint} if hint else {}
+            )
         case _:
             assert_never(event)

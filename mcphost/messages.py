@@ -4,13 +4,23 @@ Messages themselves stay OpenAI chat message dicts (`Message`), because callers 
 them back, and keys that we do not know must survive.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, cast
 
 Message = dict[str, Any]
 """One OpenAI chat message: `{"role": …, "content": …, …}`."""
+
+
+def as_dict(value: Any) -> dict[str, Any]:
+    """A copy of a mapping, or a pydantic object (such as the `openai` SDK's) as a dict without its Nones."""
+    if isinstance(value, Mapping):
+        return dict(cast("Mapping[str, Any]", value))
+    if hasattr(value, "model_dump"):
+        return value.model_dump(exclude_none=True)
+    raise TypeError(f"expected a dict or an object of the openai SDK, got {type(value).__name__}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +34,18 @@ class ToolCall:
     name: str
     arguments: str = "{}"
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @classmethod
+    def of(cls, call: Any) -> "ToolCall":
+        """A call given as a dict of the wire (`{"id", "type", "function": {"name", "arguments"}}`) or as the
+        `openai` SDK's object. Arguments may also be a dict already. Raises `TypeError` for anything else."""
+        data = as_dict(call)
+        function = as_dict(data.get("function"))
+        name, arguments = function.get("name"), function.get("arguments")
+        if not isinstance(name, str):
+            raise TypeError(f"a tool call needs a function with a name, got {call!r}")
+        text = arguments if isinstance(arguments, str) else json.dumps(arguments or {}, ensure_ascii=False)
+        return cls(id=str(data.get("id") or ""), name=name, arguments=text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +64,18 @@ class Attachment:
     path: Path | None = None
 
 
+Cause = Literal["unknown", "invalid", "refused", "tool", "timeout", "server"]
+"""Why a call failed: no such tool; arguments that cannot be sent; not allowed; the tool said so; no answer in
+time; its server is lost or cannot be reached."""
+
+
 @dataclass(frozen=True, slots=True)
 class ToolResult:
     """What came of one call. Every call has exactly one, whatever happened.
 
     `content` is the text of the `role: "tool"` message. `arguments` are those that were sent, after
-    coercion; None when they could not be read. `error` is the reason when `ok` is false. `raw` is the
-    server's own result (`CallToolResult` as JSON), None when no server answered.
+    coercion; None when they could not be read. `error` is the reason when `ok` is false, and `cause` its
+    kind. `raw` is the server's own result (`CallToolResult` as JSON), None when no server answered.
     """
 
     call_id: str
@@ -60,6 +87,7 @@ class ToolResult:
     arguments: Mapping[str, Any] | None = None
     attachments: tuple[Attachment, ...] = ()
     error: str | None = None
+    cause: Cause | None = None
     seconds: float = 0.0
     raw: Mapping[str, Any] | None = None
     warnings: tuple[str, ...] = ()

@@ -1,0 +1,5 @@
+"""`python -m mcphost`."""
+
+from mcphost.cli import main
+
+main()

@@ -1,0 +1,307 @@
+"""The command line: parse, build, run. The only place that exits.
+
+A command's world is imported when that command runs, so that help, versions and usage errors are quick.
+"""
+
+import os
+import stat
+import sys
+from collections.abc import Callable
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
+
+import click
+
+from mcphost import __version__
+from mcphost.errors import ConfigError, McphostError
+
+if TYPE_CHECKING:
+    from mcphost.config import Config
+    from mcphost.terminal.setup import Settings
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_SHARED = (
+    click.option(
+        "-c",
+        "--config",
+        "configs",
+        multiple=True,
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="A servers.json. May be repeated; later files win by server.",
+    ),
+    click.option("-m", "--model", metavar="NAME", help="The model, such as deepseek/deepseek-chat."),
+    click.option("--base-url", metavar="URL", help="The model's OpenAI-compatible endpoint."),
+    click.option("--api-key", metavar="KEY", help="The model's key; better in its environment variable."),
+    click.option(
+        "--server", "servers", multiple=True, metavar="NAME", help="Only this server. May be repeated."
+    ),
+    click.option("--naming", type=click.Choice(["cherry", "mcp", "plain"]), help="How tools are named."),
+    click.option("--results", type=click.Choice(["text", "blocks"]), help="How results go to the model."),
+    click.option(
+        "--wait",
+        type=click.FloatRange(min=0),
+        metavar="SECONDS",
+        help="Wait no longer than this for servers.",
+    ),
+    click.option("-v", "--verbose", is_flag=True, help="Say more, on stderr."),
+    click.option(
+        "--trace",
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar="FILE",
+        help="Append what is sent and received to FILE, a JSON object a line.",
+    ),
+)
+
+
+def _shared(command: Command) -> Command:
+    """Give a command the flags that all take, as one `Settings`, its first argument. Goes next to the function."""
+
+    def with_settings(
+        configs: tuple[Path, ...],
+        model: str | None,
+        base_url: str | None,
+        api_key: str | None,
+        servers: tuple[str, ...],
+        naming: Literal["cherry", "mcp", "plain"] | None,
+        results: Literal["text", "blocks"] | None,
+        wait: float | None,
+        verbose: bool,
+        trace: Path | None,
+        **rest: Any,
+    ) -> Any:
+        from mcphost.terminal.setup import Settings, log_to_stderr
+
+        log_to_stderr(verbose=verbose)
+        settings = Settings(configs, model, base_url, api_key, servers, naming, results, wait, verbose, trace)
+        return command(settings, **rest)
+
+    with_settings.__name__, with_settings.__doc__ = command.__name__, command.__doc__
+    wrapped: Any = with_settings
+    for option in reversed(_SHARED):
+        wrapped = option(wrapped)
+    return wrapped
+
+
+class _Commands(click.Group):
+    """Commands in the order in which one meets them; a mistyped one gets a suggestion."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        del ctx
+        return list(self.commands)
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as exc:
+            near = get_close_matches(args[0], self.commands, n=1)
+            if near:
+                exc.message += f" Did you mean {near[0]!r}?"
+            raise
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="mcphost %(version)s")
+def cli() -> None:
+    """Connect MCP servers to any model that speaks OpenAI-style function calling.
+
+    \b
+    mcphost demo                          the whole loop, with no key and no network
+    mcphost tools -c servers.json         what the servers of a file offer
+    mcphost call amap-maps/maps_geo '{"address": "…"}'
+    mcphost run -m deepseek/deepseek-chat "…"
+    """
+
+
+@cli.command()
+@click.argument("prompt", required=False)
+@click.option(
+    "--output",
+    type=click.Choice(["text", "json", "stream-json"]),
+    default="text",
+    help="The answer, one JSON object, or a JSON object an event.",
+)
+@click.option("-q", "--quiet", is_flag=True, help="Do not show calls and results on stderr.")
+@click.option("--system", metavar="TEXT|@FILE", help="The system prompt.")
+@click.option("--max-rounds", type=click.IntRange(min=1), metavar="N", help="Rounds that may call tools.")
+@click.option("--tool-choice", metavar="CHOICE", help="auto, none, required, or a tool's name.")
+@click.option("--yes", is_flag=True, help="Allow calls that would be asked about.")
+@_shared
+def run(
+    settings: "Settings",
+    prompt: str | None,
+    output: Literal["text", "json", "stream-json"],
+    quiet: bool,
+    system: str | None,
+    max_rounds: int | None,
+    tool_choice: str | None,
+    yes: bool,
+) -> int:
+    """One turn: PROMPT goes to the model, its calls to the servers, the answer to stdout.
+
+    Without PROMPT, or with `-`, it is read from standard input. What is piped in beside a PROMPT is
+    attached to it.
+    """
+    prompt, attached = _prompt(prompt)
+    text = _text_or_file("--system", system)
+
+    from mcphost.terminal import run as world
+    from mcphost.terminal.interrupt import run as supervise
+    from mcphost.terminal.setup import load_config, with_model
+
+    config = with_model(load_config(settings), settings)
+    if max_rounds is not None:
+        limits = config.limits.model_copy(update={"rounds": max_rounds})
+        config = config.model_copy(update={"limits": limits})
+    request = world.Request(prompt, attached, text, output, quiet, tool_choice, yes)
+    return supervise(lambda interrupts: world.run(config, settings, request))
+
+
+def _prompt(prompt: str | None) -> tuple[str, str]:
+    """The prompt, and what was piped in beside it."""
+    piped = "" if prompt is None or prompt == "-" or _has_pipe() else None
+    if piped is None:
+        return prompt or "", ""
+    if sys.stdin is None or (sys.stdin.isatty() and prompt is None):
+        raise click.UsageError("There is no prompt: give one, or pipe it in.")
+    text = sys.stdin.buffer.read().decode("utf-8", "replace")
+    if prompt is not None and prompt != "-":
+        return prompt, text.strip("\n")
+    if not text.strip():
+        raise click.UsageError("The prompt on standard input is empty.")
+    return text.strip("\n"), ""
+
+
+def _has_pipe() -> bool:
+    """Whether something was piped or redirected in: a terminal, a socket and /dev/null are no prompt."""
+    try:
+        mode = os.fstat(sys.stdin.fileno()).st_mode
+    except (AttributeError, OSError, ValueError):
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISREG(mode)
+
+
+def _text_or_file(flag: str, value: str | None) -> str | None:
+    if value is None or not value.startswith("@"):
+        return value
+    try:
+        return Path(value[1:]).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as exc:
+        raise ConfigError(f"{flag}: {value[1:]} cannot be read: {exc}") from exc
+
+
+@cli.command()
+@click.option("--system", metavar="TEXT|@FILE", help="The system prompt.")
+@click.option("--yes", is_flag=True, help="Allow calls that would be asked about.")
+@_shared
+def chat(settings: "Settings", system: str | None, yes: bool) -> int:
+    """A conversation in the terminal."""
+    text = _text_or_file("--system", system)
+
+    from mcphost.terminal import chat as world
+    from mcphost.terminal.interrupt import run as supervise
+    from mcphost.terminal.setup import load_config, with_model
+
+    config = with_model(load_config(settings), settings)
+    opening = world.Opening(system=text, yes=yes)
+    return supervise(lambda interrupts: world.chat(config, settings, opening, interrupts))
+
+
+@cli.command()
+@click.option(
+    "--output",
+    type=click.Choice(["table", "openai", "mcp"]),
+    default="table",
+    help="A list to read, the JSON array that a model is sent, or the servers' own definitions.",
+)
+@_shared
+def tools(settings: "Settings", output: Literal["table", "openai", "mcp"]) -> int:
+    """Every tool, grouped by server."""
+    from mcphost.terminal import listing
+    from mcphost.terminal.interrupt import run as supervise
+    from mcphost.terminal.setup import load_config, with_dialect
+
+    config = with_dialect(load_config(settings), settings)
+    return supervise(lambda interrupts: listing.tools(config, settings, output))
+
+
+@cli.command()
+@click.argument("tool")
+@click.argument("arguments", required=False, metavar="[JSON]")
+@click.option(
+    "--output", type=click.Choice(["text", "json"]), default="text", help="The result, or all about it."
+)
+@click.option("--no-validate", is_flag=True, help="Send the arguments unchecked.")
+@_shared
+def call(
+    settings: "Settings", tool: str, arguments: str | None, output: Literal["text", "json"], no_validate: bool
+) -> int:
+    """Call TOOL without a model, with a JSON object as its arguments (`-` reads it from standard input).
+
+    TOOL is a name that `mcphost tools` shows, or server/tool, which starts only that server.
+    """
+    if arguments == "-":
+        arguments = sys.stdin.buffer.read().decode("utf-8", "replace")
+
+    from mcphost.terminal import call as world
+    from mcphost.terminal.interrupt import run as supervise
+    from mcphost.terminal.setup import load_config, with_dialect
+
+    given = world.arguments_of(arguments or "")
+    config = with_dialect(load_config(settings), settings)
+    return supervise(
+        lambda interrupts: world.call(config, settings, tool, given, output=output, validate=not no_validate)
+    )
+
+
+@cli.command()
+@click.option(
+    "--output", type=click.Choice(["table", "json"]), default="table", help="A list to read, or JSON."
+)
+@_shared
+def servers(settings: "Settings", output: Literal["table", "json"]) -> int:
+    """How each server is: state, protocol, tools, start time, and why it failed (-v: what it wrote)."""
+    from mcphost.terminal import listing
+    from mcphost.terminal.interrupt import run as supervise
+    from mcphost.terminal.setup import load_config, with_dialect
+
+    config = with_dialect(load_config(settings), settings)
+    return supervise(lambda interrupts: listing.servers(config, settings, output))
+
+
+@cli.command()
+@click.argument("question", required=False)
+@click.option("--chat", "as_chat", is_flag=True, help="A conversation instead of one question.")
+def demo(question: str | None, as_chat: bool) -> int:
+    """The whole loop on bundled servers and a scripted stand-in for a model: no key, no network."""
+    from mcphost.terminal import demo as world
+    from mcphost.terminal.interrupt import run as supervise
+
+    return supervise(lambda interrupts: world.demo(question, as_chat=as_chat, interrupts=interrupts))
+
+
+def main() -> NoReturn:
+    """Run the command line and exit with the code that tells how it went."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # what a terminal cannot show is no reason to stop
+    sys.exit(_exit_code())
+
+
+def _exit_code() -> int:
+    from mcphost.terminal.output import Closed, complain
+
+    try:
+        return int(cli.main(standalone_mode=False) or 0)
+    except click.ClickException as exc:
+        exc.show()
+        return exc.exit_code
+    except McphostError as exc:
+        complain(exc)
+        return exc.exit_code
+    except Closed:
+        return 0
+    except (click.Abort, KeyboardInterrupt):
+        return 130

@@ -1,0 +1,279 @@
+"""One connection to one server: which way, which protocol, its tools, and calls until it ends.
+
+Imports the SDK, which takes about a second: `fleet` imports this module once the servers' processes run.
+"""
+
+import math
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal, cast
+
+import anyio
+import httpx2
+from mcp.client import Client, Transport
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    METHOD_NOT_FOUND,
+    REQUEST_TIMEOUT,
+    Implementation,
+    JSONRPCMessage,
+    PaginatedRequestParams,
+)
+
+from mcphost import __version__
+from mcphost.config import Limits, ServerSpec
+from mcphost.errors import ConnectFailed, ServerError, ServerLost, ToolError
+from mcphost.trace import Record, nothing
+from mcphost.transport.http import sse_transport, streamable_transport
+from mcphost.transport.memory import InProcessServer, memory_transport
+from mcphost.transport.process import Child
+from mcphost.transport.stdio import stdio_transport
+from mcphost.transport.wire import Wire
+from mcphost.trouble import explain, http_status, is_closed, last_words, leaves
+from mcphost.verdicts import Verdicts
+
+PAGES: Final = 1000
+"""More pages of tools than this is a server that pages forever."""
+
+_PROBE_SECONDS: Final = 10.0
+_CLOSE_SECONDS: Final = 6.0
+_CLIENT: Final = Implementation(name="mcphost", version=__version__)
+
+ProgressFn = Callable[[float, float | None, str | None], Awaitable[None]]
+"""Takes progress so far, the total if known, and a message if there is one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way to try. `auto` asks for the newest protocol first, `legacy` begins with `initialize`."""
+
+    transport: Literal["stdio", "http", "sse", "memory"]
+    mode: Literal["auto", "legacy"]
+
+
+def ways_to(spec: ServerSpec, *, known_legacy: bool) -> list[Way]:
+    """The ways to try, in order. MCP specification, "Transports", backwards compatibility."""
+    modes: list[Literal["auto", "legacy"]] = ["legacy"] if known_legacy else ["auto", "legacy"]
+    match spec.type:
+        case "stdio":
+            return [Way("stdio", mode) for mode in modes]
+        case "http":
+            return [Way("http", mode) for mode in modes]
+        case "url":
+            return [*(Way("http", mode) for mode in modes), Way("sse", "legacy")]
+        case "sse":
+            return [Way("sse", "legacy")]
+        case _:
+            return [Way("memory", "auto")]
+
+
+class Session:
+    """A connected server. Calls may come from any task; `hold` alone opens and closes it."""
+
+    def __init__(self, spec: ServerSpec, client: Client, wire: Wire, child: Child | None) -> None:
+        self._spec = spec
+        self._client = client
+        self._wire = wire
+        self._child = child
+        info = client.server_info
+        self.protocol = client.protocol_version
+        self.server = f"{info.name} {info.version}".strip() if info is not None else ""
+        self.instructions = client.instructions
+        self.tools: tuple[Any, ...] = ()
+
+    async def list_tools(self) -> tuple[Any, ...]:
+        """The server's tools as they came, of all pages: JSON objects, or whatever stood in their place."""
+        tools: list[Any] = []
+        cursor: str | None = None
+        seen: set[str] = set()
+        for _ in range(PAGES):
+            try:
+                page = await self._client.session.list_tools(params=PaginatedRequestParams(cursor=cursor))
+            except MCPError as exc:
+                if exc.code == METHOD_NOT_FOUND and not tools:
+                    return ()
+                raise
+            listed = self._wire.take(page.meta).get("tools")
+            tools.extend(cast("list[Any]", listed) if isinstance(listed, list) else [])
+            cursor = page.next_cursor
+            if not cursor or cursor in seen:
+                break
+            seen.add(cursor)
+        return tuple(tools)
+
+    async def call(
+        self, tool: str, arguments: Mapping[str, Any], *, seconds: float, progress: ProgressFn | None = None
+    ) -> Mapping[str, Any]:
+        """Call a tool; its `CallToolResult` as the server sent it.
+
+        Raises `ToolError` when the server refuses the call, `TimeoutError` when it does not answer within
+        `seconds`, and `ServerLost` when it went away meanwhile.
+        """
+        try:
+            with anyio.fail_after(seconds + 1):  # also bounds the wait for a server that does not read
+                result = await self._client.call_tool(
+                    tool, dict(arguments), read_timeout_seconds=seconds, progress_callback=progress
+                )
+        except MCPError as exc:
+            if exc.code == REQUEST_TIMEOUT:
+                raise TimeoutError(_no_answer(seconds)) from exc
+            if is_closed(exc):
+                reason = "the server went away during the call" + await last_words(self._child)
+                raise ServerLost(self._spec.name, reason) from exc
+            if http_status(exc) in (401, 403):
+                raise explain(self._spec, exc) from exc
+            raise ToolError(f"the server answered with an error: {exc.message}") from exc
+        except TimeoutError as exc:
+            raise TimeoutError(_no_answer(seconds)) from exc
+        except RuntimeError as exc:  # a result of a kind that needs an answer from us, which we did not offer
+            raise ToolError(f"the server asks for something this host does not offer: {exc}") from exc
+        return self._wire.take(result.meta)
+
+
+def _no_answer(seconds: float) -> str:
+    return f"no answer within {seconds:g} s; the call was cancelled, and may have taken effect"
+
+
+class Connector:
+    """Connects to one server, by whichever way works, and holds the connection.
+
+    `launch` starts the server's process anew; `local` is the server itself when it lives in this process.
+    """
+
+    def __init__(
+        self,
+        spec: ServerSpec,
+        *,
+        limits: Limits,
+        verdicts: Verdicts,
+        launch: Callable[[], Awaitable[Child]],
+        local: InProcessServer | None,
+        record: Record,
+    ) -> None:
+        self._spec = spec
+        self._limits = limits
+        self._verdicts = verdicts
+        self._launch = launch
+        self._local = local
+        self._record = record
+
+    def _trace(self, kind: str, message: JSONRPCMessage) -> None:
+        if self._record is not nothing:
+            data = message.model_dump(by_alias=True, mode="json", exclude_unset=True)
+            self._record(kind, server=self._spec.name, message=data)
+
+    async def hold(
+        self, child: Child | None, *, stop: anyio.Event, ready: Callable[[Session], Awaitable[None]]
+    ) -> None:
+        """Connect, hand the session to `ready`, and return when `stop` is set.
+
+        `child` is the process when one has been started. Raises `ServerError` when no way led to a session
+        within `start_timeout`, and `ServerLost` when there was one and it ended.
+        """
+        spec = self._spec
+        known = self._verdicts.is_legacy(spec)
+        ways = ways_to(spec, known_legacy=known)
+        deadline = anyio.current_time() + spec.start_timeout
+        for way, following in zip(ways, [*ways[1:], None], strict=True):
+            try:
+                if way.transport == "stdio" and child is None:
+                    child = await self._launch()
+                # what comes after needs its share of the time
+                limit = deadline - (min(10.0, spec.start_timeout / 3) if following else 0.0)
+                fallen_back = way.mode == "legacy" and not known and way.transport != "sse"
+                await self._through(way, child, limit, stop=stop, ready=ready, fallen_back=fallen_back)
+                return
+            except ServerLost:
+                raise
+            except Exception as exc:  # boundary: the SDK and its transports raise what they like
+                if following is None or not _worth_another(exc, following):
+                    raise await self._failure(exc, child) from exc
+            child = None
+
+    async def _through(
+        self,
+        way: Way,
+        child: Child | None,
+        limit: float,
+        *,
+        stop: anyio.Event,
+        ready: Callable[[Session], Awaitable[None]],
+        fallen_back: bool,
+    ) -> None:
+        """Connect in one way and hold the session. Raises `TimeoutError` past `limit` (loop's clock)."""
+        probe = min(_PROBE_SECONDS, self._spec.start_timeout / 3)
+        wire = Wire(self._transport(way, child), probe_seconds=probe, trace=self._trace)
+        connected = False
+        with anyio.CancelScope(deadline=limit) as scope:
+            try:
+                async with Client(wire, mode=way.mode, client_info=_CLIENT, cache=None) as client:
+                    session = Session(self._spec, client, wire, child)
+                    session.tools = await session.list_tools()
+                    scope.deadline = math.inf
+                    connected = True
+                    if fallen_back:
+                        self._verdicts.remember_legacy(self._spec)
+                    await ready(session)
+                    await _first(stop, wire.closed)
+                    scope.deadline = anyio.current_time() + _CLOSE_SECONDS
+            except Exception as exc:
+                if not connected:
+                    raise
+                if stop.is_set():
+                    return
+                raise ServerLost(self._spec.name, explain(self._spec, exc).reason) from exc
+        if not connected:
+            raise TimeoutError
+        if not stop.is_set():
+            raise ServerLost(self._spec.name, "the server went away" + await last_words(child))
+
+    def _transport(self, way: Way, child: Child | None) -> Transport:
+        spec, limit = self._spec, self._limits.message_bytes
+        silence = max(300.0, spec.timeout or self._limits.call_seconds)
+        match way.transport:
+            case "stdio":
+                assert child is not None
+                return stdio_transport(spec.name, child, message_bytes=limit)
+            case "http":
+                url, headers = spec.url or "", spec.headers
+                return streamable_transport(url, headers, read_seconds=silence, message_bytes=limit)
+            case "sse":
+                return sse_transport(spec.url or "", spec.headers, read_seconds=silence)
+            case "memory":
+                assert self._local is not None
+                return memory_transport(self._local)
+
+    async def _failure(self, exc: Exception, child: Child | None) -> ServerError:
+        """Why no way led to a session."""
+        name, seconds = self._spec.name, self._spec.start_timeout
+        if isinstance(exc, TimeoutError):
+            said = " | ".join(child.log.tail()) if child is not None else ""
+            reason = f"no answer within {seconds:g} s of its start" + (f"; it wrote: {said}" if said else "")
+            hint = "Run its command by hand to see what it waits for, or give it longer: `start_timeout`."
+            return ConnectFailed(name, reason, hint=hint)
+        if child is not None and is_closed(exc):
+            reason = "the server ended before it was ready" + await last_words(child)
+            hint = f"Run it by hand to see more: {self._spec.command} {' '.join(self._spec.args)}".rstrip()
+            return ConnectFailed(name, reason, hint=hint)
+        return explain(self._spec, exc)
+
+
+def _worth_another(exc: BaseException, following: Way) -> bool:
+    """Whether `following` may succeed where this failed: not where nobody was there, or let us in."""
+    hopeless = (ServerError, httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.InvalidURL)
+    if any(isinstance(leaf, hopeless) for leaf in leaves(exc)):
+        return False
+    status = http_status(exc)
+    return status in (400, 404, 405) if following.transport == "sse" else status not in (401, 403)
+
+
+async def _first(*events: anyio.Event) -> None:
+    """Wait until one of `events` is set."""
+    async with anyio.create_task_group() as tg:
+
+        async def wait(event: anyio.Event) -> None:
+            await event.wait()
+            tg.cancel_scope.cancel()
+
+        for event in events:
+            tg.start_soon(wait, event)

@@ -1,0 +1,320 @@
+"""`Host`: everything put together, and the library's front door."""
+
+import json
+import math
+import os
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import anyio
+
+from mcphost import config as configuration
+from mcphost import paths
+from mcphost.catalog import Catalog, ListedServer, Route, build
+from mcphost.config import Approve, Config, Limits
+from mcphost.conversation import ToolChoice, run_turn
+from mcphost.dialect import OPENAI, Dialect
+from mcphost.errors import ConfigError, McphostError
+from mcphost.events import Event, Failed, ServerChanged, Stop
+from mcphost.fleet import Fleet, Server
+from mcphost.hooks import Hooks, NoHooks
+from mcphost.messages import Message, ToolCall, ToolResult, Usage, as_dict
+from mcphost.model import Model, OpenAIModel
+from mcphost.naming import Names
+from mcphost.router import Router
+
+Messages = str | Sequence[Any]
+"""A conversation: OpenAI chat messages as dicts or as the SDK's objects, or one text by the user."""
+
+Source = str | Path | Mapping[str, Any] | Config | Sequence[str | Path] | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChatReply:
+    """What a turn came to. `messages` is the whole conversation, ready to be sent again."""
+
+    text: str
+    messages: list[Message]
+    usage: Usage
+    tool_calls: tuple[ToolResult, ...]
+    rounds: int
+    stop: Stop
+
+
+class Turn(AsyncIterator[Event]):
+    """The events of a turn, as they happen. `messages` grows with them, and is valid at any moment."""
+
+    def __init__(self, messages: list[Message], events: AsyncIterator[Event]) -> None:
+        self.messages = messages
+        self._events = events
+
+    async def __anext__(self) -> Event:
+        return await anext(self._events)
+
+
+class Host:
+    """Connects to the servers of a config, and lets models call their tools.
+
+    An async context manager: servers start on entering, without waiting for them, and end on leaving.
+
+        async with Host.from_config("servers.json") as host:
+            await host.ready()
+            reply = await host.chat("What is the weather in Suzhou?", model="deepseek/deepseek-chat")
+
+    `hooks` decides about calls that need approval, `approve` is the policy for servers that have none of
+    their own. `only` keeps just these servers. `local` adds servers that live in this process, by name, as
+    `MCPServer` or `Server` objects of the MCP SDK. `model` is used where a call names none. `save` tells
+    whether attachments and overlong results are saved in the user's data folder, with their paths in the
+    results. `environ` stands in for `os.environ`.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        *,
+        hooks: Hooks | None = None,
+        approve: Approve | None = None,
+        only: Iterable[str] = (),
+        local: Mapping[str, Any] | None = None,
+        model: Model | None = None,
+        save: bool = True,
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
+        self._environ = dict(os.environ if environ is None else environ)
+        self.config = configuration.narrowed(configuration.with_objects(config, local or {}), only)
+        self._listeners: set[Callable[[Event], None]] = set()
+        self._fleet = Fleet(self.config, environ=self._environ, changed=self._changed, local=local)
+        self._names = Names(self.config.tools.naming)
+        self._catalogs: dict[str, Catalog] = {}
+        self._models: dict[str | None, Model] = {}
+        self._model = model
+        folder = paths.results_folder() / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}" if save else None
+        self._router = Router(
+            self._fleet.servers,
+            limits=self.config.limits,
+            hooks=hooks or NoHooks(),
+            results=self.config.tools.results,
+            folder=folder,
+            approve=approve or Approve(mode="never"),
+        )
+
+    @classmethod
+    def from_config(cls, source: Source = None, **options: Any) -> Self:
+        """A host for a servers.json, several (later ones win by server), or the same as a dict.
+
+        Without a source the usual places are searched, except that a file which lies in the working folder
+        must be named. `options` are those of `Host`. Raises `ConfigError`.
+        """
+        environ: Mapping[str, str] = options.get("environ") or os.environ
+        match source:
+            case Config():
+                config = source
+            case None:
+                config = configuration.load([_found(environ)], environ=environ)
+            case str() | Path():
+                config = configuration.load([Path(source)], environ=environ)
+            case Mapping():
+                config = configuration.parse(source, source=None, environ=environ)
+            case _:
+                config = configuration.load([Path(path) for path in source], environ=environ)
+        return cls(config, **options)
+
+    async def __aenter__(self) -> Self:
+        await self._fleet.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        try:
+            with anyio.CancelScope(shield=True):
+                for model in self._models.values():
+                    await model.aclose()
+        finally:
+            await self._fleet.__aexit__(exc_type, exc, traceback)
+
+    @property
+    def servers(self) -> Mapping[str, Server]:
+        """All servers by name, in the config's order: `state`, `error`, `tools`, `await reconnect()`."""
+        return self._fleet.servers
+
+    async def ready(self, seconds: float | None = None) -> None:
+        """Wait until every server is ready or has failed, at most `seconds` if given. Raises for none."""
+        await self._fleet.settled(seconds)
+
+    @property
+    def tools(self) -> list[dict[str, Any]]:
+        """All servers' tools, as the `tools` of an OpenAI request; a new list when they have changed."""
+        return self.catalog().functions
+
+    def catalog(self, dialect: Dialect | None = None) -> Catalog:
+        """The tools as a dialect (by default the model's) takes them: entries, routes, what was left out."""
+        dialect = dialect or self._dialect()
+        if dialect.name not in self._catalogs:
+            listed = [
+                ListedServer(
+                    name=server.name,
+                    prefix=server.spec.prefix,
+                    include=server.spec.include,
+                    exclude=server.spec.exclude,
+                    tools=server.tools,
+                    validate=server.spec.validate_arguments,
+                )
+                for server in self.servers.values()
+                if server.tools  # those of a lost server stay, and a call says that it is lost
+            ]
+            self._catalogs[dialect.name] = build(listed, names=self._names, dialect=dialect)
+        return self._catalogs[dialect.name]
+
+    async def call_tool(
+        self, name: str, arguments: Mapping[str, Any] | None = None, *, validate: bool = True
+    ) -> ToolResult:
+        """Call a tool by its public name, its own name, or `server/tool`. Its trouble is in the result."""
+        route = self.find(name)
+        text = json.dumps(dict(arguments or {}), ensure_ascii=False)
+        call = ToolCall("call_direct", name if route is None else route.name, text)
+        return await self._router.call(call, self.catalog(), _unheard, validate=validate)
+
+    async def call(self, tool_call: Any) -> Message:
+        """Run a model's tool call, a dict or the SDK's object: the `role: "tool"` message that answers it."""
+        return (await self.call_all([tool_call]))[0]
+
+    async def call_all(self, tool_calls: Iterable[Any]) -> list[Message]:
+        """Run a reply's tool calls side by side: a `role: "tool"` message each, in call order."""
+        calls = [ToolCall.of(call) for call in tool_calls]
+        results = await self._router.call_all(calls, self.catalog(), _unheard)
+        return [result.message() for result in results]
+
+    async def chat(
+        self,
+        messages: Messages,
+        *,
+        model: str | Model | None = None,
+        tool_choice: ToolChoice = None,
+        limits: Limits | None = None,
+    ) -> ChatReply:
+        """Let the model answer, with the rounds of calls it takes. Raises `ModelError`, `ConfigError`."""
+        conversation = as_messages(messages)
+        done = await run_turn(
+            conversation,
+            model=self.model(model),
+            tools=_Toolbox(self.catalog, self._router),
+            emit=_unheard,
+            limits=limits or self.config.limits,
+            tool_choice=tool_choice,
+        )
+        return ChatReply(done.text, conversation, done.usage, done.results, done.rounds, done.stop)
+
+    @asynccontextmanager
+    async def turn(
+        self,
+        messages: Messages,
+        *,
+        model: str | Model | None = None,
+        tool_choice: ToolChoice = None,
+        limits: Limits | None = None,
+    ) -> AsyncGenerator[Turn]:
+        """The same as `chat`, as events. Leaving the block cancels what is still running.
+
+        The last event is `Done` or `Failed`. Raises `ConfigError` when there is no model to ask.
+        """
+        asked = self.model(model)
+        conversation = as_messages(messages)
+        send, receive = anyio.create_memory_object_stream[Event](math.inf)
+
+        async def emit(event: Event) -> None:
+            send.send_nowait(event)
+
+        async def run() -> None:
+            try:
+                await run_turn(
+                    conversation,
+                    model=asked,
+                    tools=_Toolbox(self.catalog, self._router),
+                    emit=emit,
+                    limits=limits or self.config.limits,
+                    tool_choice=tool_choice,
+                )
+            except McphostError as exc:
+                send.send_nowait(Failed(str(exc), exc.exit_code, exc.hint, conversation))
+            finally:
+                self._listeners.discard(send.send_nowait)
+                send.close()
+
+        self._listeners.add(send.send_nowait)
+        with send, receive:
+            async with anyio.create_task_group() as tg:
+                tg.start_soon(run)
+                try:
+                    yield Turn(conversation, receive)
+                finally:
+                    tg.cancel_scope.cancel()
+
+    def model(self, model: str | Model | None = None) -> Model:
+        """The model to ask: the one given, by name or as it is, else the host's own. Raises `ConfigError`."""
+        if model is not None and not isinstance(model, str):
+            return model
+        if model is None and self._model is not None:
+            return self._model
+        if model not in self._models:
+            spec = configuration.resolve_model(self.config, flag_model=model, environ=self._environ)
+            self._models[model] = OpenAIModel.from_spec(spec)
+        return self._models[model]
+
+    def _dialect(self) -> Dialect:
+        """The dialect of the host's own model; that of its table or address when it cannot be used (yet)."""
+        if self._model is not None:
+            return self._model.dialect
+        try:
+            return configuration.model_dialect(self.config, environ=self._environ)
+        except ConfigError:
+            return OPENAI
+
+    def find(self, name: str) -> Route | None:
+        """The tool of a public name, of a raw name that only one server has, or of `server/tool`."""
+        catalog = self.catalog()
+        named = (route for route in catalog.routes.values() if name == f"{route.server}/{route.tool}")
+        return catalog.find(name) or next(named, None)
+
+    def _changed(self, server: Server) -> None:
+        self._catalogs.clear()
+        error = str(server.error) if server.error else None
+        for listener in tuple(self._listeners):
+            listener(ServerChanged(server.name, server.state, len(server.tools), error))
+
+
+class _Toolbox:
+    """A host's tools, as the loop takes them."""
+
+    def __init__(self, catalog: Callable[[Dialect], Catalog], router: Router) -> None:
+        self.catalog = catalog
+        self.call_all = router.call_all
+        self.refuse = router.refuse
+
+
+def as_messages(messages: Messages) -> list[Message]:
+    """A new list of message dicts. Raises `TypeError` for what is neither a message nor a text."""
+    if isinstance(messages, str):
+        return [{"role": "user", "content": messages}]
+    return [as_dict(message) for message in messages]
+
+
+async def _unheard(event: Event) -> None:
+    del event
+
+
+def _found(environ: Mapping[str, str]) -> Path:
+    found = configuration.find(environ=environ, cwd=Path.cwd(), home_config=paths.user_config())
+    if found is None:
+        raise ConfigError("no servers.json was found", hint="Name one: Host.from_config('servers.json').")
+    if found.stranger:
+        raise ConfigError(
+            f"{found.path} was only found in the working folder, and would run commands",
+            hint=f"Name it if it is yours: Host.from_config({str(found.path)!r}).",
+        )
+    return found.path

@@ -1,0 +1,177 @@
+"""What went wrong at a model endpoint, in words: what it said, and what to do about it."""
+
+import re
+import socket
+import ssl
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+from urllib.parse import urlsplit
+from urllib.request import getproxies
+
+import httpx2
+
+from mcphost.dialect import PROVIDERS
+from mcphost.errors import ModelError
+from mcphost.messages import Message
+from mcphost.net import is_loopback
+from mcphost.text import json_text, one_line, size_text
+
+_SAID = 400
+_LARGEST = 3
+
+_TOO_LONG = re.compile(
+    r"context[_ -]?(?:length|window|size|limit)|maximum (?:context|prompt|input)|input (?:length|token count)"
+    r"|(?:prompt|input|message|messages|conversation|request) (?:is|are|tokens) too (?:long|large)"
+    r"|too many (?:input |prompt )?tokens|token limit|prompt contains .{0,40}too large"
+    r"|reduce the length|request too large for model|string_above_max_length|超长",
+    re.IGNORECASE,
+)
+"""The names that endpoints have for a conversation that does not fit."""
+
+
+def server_said(body: object) -> str:
+    """The message inside an error body of any shape, on one line; "" where there is none."""
+    return one_line(_message(body), _SAID)
+
+
+def is_too_long(status: int, body: object) -> bool:
+    """Whether a refusal means that the conversation does not fit into the model's context."""
+    return status in (400, 413, 422) and _TOO_LONG.search(json_text(body)) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Which model, where, for messages about it. `key` is kept out of all of them."""
+
+    model: str
+    base_url: str
+    key: str | None = None
+
+    @property
+    def host(self) -> str:
+        return urlsplit(self.base_url).netloc.rpartition("@")[2]
+
+    @property
+    def who(self) -> str:
+        return f"{self.model} at {self.host}"
+
+    def status_error(self, status: int, body: object, *, room: str, partial: str = "") -> ModelError:
+        """An answer with an HTTP error. `room` says what takes the room, for a conversation too long."""
+        said = server_said(body) or "no reason given"
+        if self.key:
+            said = said.replace(self.key, "***")
+        if is_too_long(status, body):
+            message = f"the conversation is too long for {self.who}: {said}"
+            return ModelError(message, status=status, partial=partial, hint=room)
+        message = f"{self.who} answered {status}: {said}"
+        return ModelError(message, status=status, partial=partial, hint=self._hint(status, said.lower()))
+
+    def connection_error(self, exc: BaseException, *, read_seconds: float, partial: str = "") -> ModelError:
+        """No answer, or one that broke off. `exc` may hold the reason in its causes."""
+        reason, hint = self._reason(list(_causes(exc)), read_seconds)
+        return ModelError(f"{self.who}: {reason}", partial=partial, hint=hint)
+
+    def _hint(self, status: int, said: str) -> str | None:
+        match status:
+            case 401 | 403:
+                sent = "The key was not accepted" if self.key else "No key was sent"
+                return f"{sent}: set {key_variable(self.base_url)} or pass --api-key."
+            case 402:
+                return "The account has no balance left."
+            case 404 | 405:
+                return f"Check the model's name, {self.model}, and the base URL, {self._shown_url()}."
+            case 429 if any(word in said for word in ("quota", "billing", "balance")):
+                return "The account's quota is used up: check its plan and billing."
+            case 429:
+                return "Too many requests for this key: wait a little and ask again."
+            case _ if status >= 500:
+                return "The endpoint itself failed; ask again later."
+            case _:
+                return None
+
+    def _shown_url(self) -> str:
+        parts = urlsplit(self.base_url)
+        return f"{parts.scheme}://{self.host}{parts.path}"
+
+    def _reason(self, causes: list[BaseException], read_seconds: float) -> tuple[str, str | None]:
+        def any_of(*kinds: type[BaseException]) -> BaseException | None:
+            return next((cause for cause in causes if isinstance(cause, kinds)), None)
+
+        behind_proxy = not is_loopback(self.base_url) and bool(set(getproxies()) & {"http", "https", "all"})
+        proxy = " A proxy of the environment is in use; NO_PROXY keeps a host off it." if behind_proxy else ""
+        if refused := any_of(httpx2.ProxyError):
+            return f"the proxy refused: {refused}", "Check HTTP_PROXY, HTTPS_PROXY and ALL_PROXY." + proxy
+        if any_of(httpx2.ConnectTimeout):
+            return "cannot connect: no answer", f"Check the network and the base URL.{proxy}"
+        if any_of(socket.gaierror):
+            return f"there is no host {self.host}", f"Check the base URL and the network.{proxy}"
+        if failed := any_of(ssl.SSLError):
+            return f"no secure connection: {failed}", "Check the base URL's scheme and the certificates."
+        if any_of(ConnectionRefusedError):
+            return "cannot connect: the connection was refused", f"Is it running, and on this port?{proxy}"
+        if any_of(httpx2.ConnectError):
+            return f"cannot connect: {causes[-1]}", f"Check the base URL and the network.{proxy}"
+        if any_of(httpx2.TimeoutException):
+            return f"nothing came for {read_seconds:g} seconds", "Ask again; the model may be overloaded."
+        detail = str(causes[-1]) or type(causes[-1]).__name__
+        return f"the connection broke: {detail}", "Ask again. Nothing of the unfinished answer was run."
+
+
+def key_variable(base_url: str) -> str:
+    """The environment variable that usually holds the key for this endpoint."""
+    host = urlsplit(base_url).hostname
+    known = (each.key for each in PROVIDERS.values() if each.key and urlsplit(each.base_url).hostname == host)
+    return next(known, "OPENAI_API_KEY")
+
+
+def what_takes_room(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]], tools_size: int) -> str:
+    """A sentence on the largest parts of a request, the largest first. `tools_size` is in characters."""
+    parts = [
+        (len(json_text(message)), f"message {n} ({_label(message)})") for n, message in enumerate(messages, 1)
+    ]
+    parts = sorted(parts, key=lambda part: -part[0])[:_LARGEST]
+    if tools:
+        parts.append((tools_size, f"{len(tools)} tools"))
+    shown = ", ".join(
+        f"{label} {size_text(size)}" for size, label in sorted(parts, key=lambda part: -part[0])
+    )
+    return f"What takes the room: {shown}. Begin a new conversation, or use `include` to send fewer tools."
+
+
+def _label(message: Message) -> str:
+    role = message.get("role")
+    return "a tool's result" if role == "tool" else str(role)
+
+
+def _message(body: object) -> str:
+    match body:
+        case str():
+            return body
+        case list():
+            return "; ".join(_message(item) for item in cast("list[object]", body)[:5])
+        case dict():
+            fields = cast("dict[str, Any]", body)
+            for key in ("error", "message", "detail", "msg", "error_msg", "error_description", "reason"):
+                if text := _message(fields.get(key)):
+                    return _with_raw(text, fields.get("metadata"))
+            return json_text(fields) if fields else ""
+        case _:
+            return ""
+
+
+def _with_raw(text: str, metadata: object) -> str:
+    """With what the provider behind a gateway said, which OpenRouter puts under `metadata.raw`."""
+    raw = _message(cast("dict[str, Any]", metadata).get("raw")) if isinstance(metadata, dict) else ""
+    return f"{text}: {raw}" if raw and raw not in text else text
+
+
+def _causes(exc: BaseException) -> Iterator[BaseException]:
+    """The error, what caused it, and what caused that, into exception groups; the first cause last."""
+    yield exc
+    if isinstance(exc, BaseExceptionGroup):
+        for inner in cast("BaseExceptionGroup[BaseException]", exc).exceptions:
+            yield from _causes(inner)
+    following = exc.__cause__ or exc.__context__
+    if following is not None:
+        yield from _causes(following)

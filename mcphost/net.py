@@ -1,0 +1,89 @@
+"""One way to make HTTP clients, for the model's endpoint and for MCP servers."""
+
+import ipaddress
+import ssl
+from collections.abc import Awaitable, Callable, Mapping
+from functools import cache
+from importlib.util import find_spec
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies
+
+import httpx2
+
+from mcphost.errors import ConfigError
+
+EventHooks = Mapping[str, list[Callable[..., Awaitable[None]]]]
+"""What `httpx2` calls with each request and response: `{"request": […], "response": […]}`."""
+
+
+def is_loopback(url: str) -> bool:
+    """Whether `url` names this machine: `localhost`, 127.0.0.0/8, ::1, or an unspecified address."""
+    try:
+        host = (urlsplit(url).hostname or "").lower().rstrip(".")
+    except ValueError:
+        return False
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    mapped = getattr(address, "ipv4_mapped", None) or address
+    return mapped.is_loopback or mapped.is_unspecified
+
+
+@cache
+def ssl_context() -> ssl.SSLContext:
+    """The one context that all clients share: making one costs as much as a hundred requests."""
+    return httpx2.create_ssl_context()
+
+
+def client_settings(url: str) -> dict[str, Any]:
+    """Keyword arguments for an `httpx2.AsyncClient` that talks to `url`: no proxy for loopback addresses.
+
+    Raises `ConfigError` when the environment names a proxy that cannot be used.
+    """
+    local = is_loopback(url)
+    if not local:
+        _check_proxies()
+    return {"verify": ssl_context(), "trust_env": not local}
+
+
+def client(
+    url: str,
+    *,
+    headers: Mapping[str, str] | None = None,
+    timeout: httpx2.Timeout | float | None = None,
+    event_hooks: EventHooks | None = None,
+) -> httpx2.AsyncClient:
+    """A client that talks to `url` and follows redirects. `timeout` is in seconds, None for no limit.
+
+    Raises `ConfigError` when the environment names a proxy that cannot be used.
+    """
+    settings = client_settings(url)
+    hooks = {name: list(each) for name, each in (event_hooks or {}).items()}
+    try:
+        return httpx2.AsyncClient(
+            headers=dict(headers or {}),
+            timeout=timeout,
+            event_hooks=hooks,
+            follow_redirects=True,
+            **settings,
+        )
+    except (ValueError, httpx2.InvalidURL) as exc:
+        raise ConfigError(f"a proxy of the environment cannot be used: {exc}", hint=_PROXY_HINT) from exc
+
+
+_PROXY_HINT = "Correct or unset HTTP_PROXY, HTTPS_PROXY and ALL_PROXY."
+
+
+def _check_proxies() -> None:
+    """A SOCKS proxy needs a package that comes with neither `httpx2` nor us."""
+    proxies = getproxies()
+    for kind in ("http", "https", "all"):
+        if proxies.get(kind, "").lower().startswith("socks") and find_spec("socksio") is None:
+            raise ConfigError(
+                f"{kind.upper()}_PROXY names a SOCKS proxy, and support for those is not installed",
+                hint="Install it with `pip install socksio`, or give an HTTP proxy in its place.",
+            )

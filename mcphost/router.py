@@ -1,0 +1,241 @@
+"""From a model's call to the one result it gets: look up, parse, check, ask, call, flatten.
+
+A tool's trouble is data: whatever goes wrong with a call becomes a failed result that the model can read.
+Only cancellation passes through.
+"""
+
+import itertools
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import anyio
+import anyio.to_thread
+
+from mcphost import arguments, content
+from mcphost.catalog import Catalog, Route
+from mcphost.config import Approve, Limits, ServerSpec
+from mcphost.errors import ServerError, ServerLost, ToolError
+from mcphost.events import Call, Event, Progress, Result, Warned
+from mcphost.hooks import Allow, Asked, Decision, Hooks, Refuse, needs_approval
+from mcphost.messages import Attachment, Cause, ToolCall, ToolResult
+
+logger = logging.getLogger(__name__)
+
+Emit = Callable[[Event], Awaitable[None]]
+
+
+class Callee(Protocol):
+    """A server, as far as a call needs it."""
+
+    @property
+    def spec(self) -> ServerSpec: ...
+
+    async def call(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        *,
+        seconds: float,
+        progress: Callable[[float, float | None, str | None], Awaitable[None]] | None = None,
+    ) -> Mapping[str, Any]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Problem:
+    """Why a call cannot run or did not succeed, and what the model may do about it."""
+
+    cause: Cause
+    error: str
+    hint: str | None = None
+
+
+class Router:
+    """Runs calls. Each gets exactly one result, in the order of the calls.
+
+    `folder`: where attachments and long texts are saved, None to save nothing. `approve`: the policy for
+    servers that have none of their own.
+    """
+
+    def __init__(
+        self,
+        servers: Mapping[str, Callee],
+        *,
+        limits: Limits,
+        hooks: Hooks,
+        results: Literal["text", "blocks"],
+        folder: Path | None,
+        approve: Approve,
+    ) -> None:
+        self._servers = servers
+        self._limits = limits
+        self._hooks = hooks
+        self._mode: Literal["text", "blocks"] = results
+        self._folder = folder
+        self._approve = approve
+        self._checkers: dict[tuple[str, str], tuple[object, arguments.Checker]] = {}
+        self._count = itertools.count(1)
+
+    async def call_all(
+        self, calls: Sequence[ToolCall], catalog: Catalog, emit: Emit, *, validate: bool = True
+    ) -> list[ToolResult]:
+        """Run `calls` side by side, at most `limits.parallel` at a time."""
+        results: list[ToolResult | None] = [None] * len(calls)
+        slots = anyio.Semaphore(self._limits.parallel)
+
+        async def run(index: int, call: ToolCall) -> None:
+            async with slots:
+                results[index] = await self.call(call, catalog, emit, validate=validate)
+
+        async with anyio.create_task_group() as tg:
+            for index, call in enumerate(calls):
+                tg.start_soon(run, index, call)
+        return [result for result in results if result is not None]
+
+    async def call(
+        self, call: ToolCall, catalog: Catalog, emit: Emit, *, validate: bool = True
+    ) -> ToolResult:
+        """Run one call. `validate=False` sends the arguments unchecked."""
+        began = time.monotonic()
+        route = catalog.find(call.name)
+        given, problem = self._prepare(call, route, catalog, validate=validate)
+        where = (route.server, route.tool) if route else (None, None)
+        await emit(Call(call.id, call.name, *where, given))
+        if problem is None:
+            assert route is not None and given is not None
+            outcome = await self._execute(call, route, given, emit)
+        else:
+            outcome = problem
+        result = outcome
+        if isinstance(outcome, _Problem):
+            result = self.refuse(call, outcome.error, outcome.hint, cause=outcome.cause)
+        seconds = time.monotonic() - began
+        result = replace(
+            result, server=where[0], tool=where[1], seconds=seconds, arguments=result.arguments or given
+        )
+        for warning in result.warnings:
+            await emit(Warned(f"{call.name}: {warning}"))
+        await emit(Result(result))
+        return result
+
+    def _prepare(
+        self, call: ToolCall, route: Route | None, catalog: Catalog, *, validate: bool
+    ) -> tuple[Mapping[str, Any] | None, _Problem | None]:
+        """The arguments to send, and why they cannot be sent."""
+        parsed = arguments.parse(call.arguments)
+        if route is None:
+            near = catalog.nearest(call.name)
+            hint = (
+                f"The nearest names are: {', '.join(near)}."
+                if near
+                else "Use only the tools that are listed."
+            )
+            return parsed.value, _Problem("unknown", f"there is no tool named {call.name!r}", hint)
+        if parsed.value is None:
+            return None, _Problem("invalid", parsed.problem or "the arguments are not JSON", _RESEND)
+        if not (validate and route.validate):
+            return parsed.value, None
+        settled = self._checker(route).settle(parsed.value)
+        return settled.arguments, None if settled.problem is None else _Problem(
+            "invalid", settled.problem, _RESEND
+        )
+
+    def _checker(self, route: Route) -> arguments.Checker:
+        key = (route.server, route.tool)
+        known = self._checkers.get(key)
+        if known is None or known[0] is not route.schema:
+            known = self._checkers[key] = (route.schema, arguments.check(route.schema))
+            if warning := known[1].warning:
+                logger.warning("%s/%s: arguments are not checked: %s", *key, warning)
+        return known[1]
+
+    async def _execute(
+        self, call: ToolCall, route: Route, given: Mapping[str, Any], emit: Emit
+    ) -> ToolResult | _Problem:
+        """Ask if need be, call, and flatten."""
+        server = self._servers[route.server]
+        decision = await self._decide(call, route, server.spec, given)
+        if isinstance(decision, Refuse):
+            return _Problem("refused", decision.reason, "Go on without it, or say that it was not allowed.")
+        given = decision.arguments if decision.arguments is not None else given
+
+        async def progress(done: float, total: float | None, message: str | None) -> None:
+            await emit(Progress(call.id, done, total, message))
+
+        seconds = server.spec.timeout or self._limits.call_seconds
+        try:
+            raw = await server.call(route.tool, given, seconds=seconds, progress=progress)
+        except ServerLost as exc:
+            return _Problem("server", f"{exc}; whether the call took effect is unknown", _TROUBLE)
+        except ServerError as exc:
+            return _Problem("server", str(exc), exc.hint or _TROUBLE)
+        except TimeoutError as exc:
+            return _Problem("timeout", str(exc), _TROUBLE)
+        except ToolError as exc:
+            return _Problem("tool", str(exc), exc.hint or _TROUBLE)
+        except Exception as exc:  # boundary: no failure of one call may end the turn
+            logger.exception("%s/%s: the call failed in an unexpected way", route.server, route.tool)
+            return _Problem("tool", f"the call failed: {exc or type(exc).__name__}", _TROUBLE)
+        return await self._flattened(call, route, given, raw)
+
+    async def _decide(
+        self, call: ToolCall, route: Route, spec: ServerSpec, given: Mapping[str, Any]
+    ) -> Decision:
+        read_only = spec.trust_annotations and route.annotations.get("readOnlyHint") is True
+        why = needs_approval(spec.approve or self._approve, route.tool, read_only=read_only)
+        if why is None:
+            return Allow()
+        asked = Asked(call.id, call.name, route.server, route.tool, given, read_only=read_only, why=why)
+        try:
+            return await self._hooks.approve(asked)
+        except Exception as exc:  # boundary: a hook is the user's code, and must not end the turn
+            logger.exception("the approval hook failed")
+            return Refuse(f"approval could not be asked for: {exc}")
+
+    async def _flattened(
+        self, call: ToolCall, route: Route, given: Mapping[str, Any], raw: Mapping[str, Any]
+    ) -> ToolResult:
+        folder = self._folder / str(next(self._count)) if self._folder is not None else None
+        limit = self._limits.result_chars
+        flat = content.flatten(raw, call_id=call.id, mode=self._mode, limit=limit, folder=folder)
+        warnings = list(flat.warnings)
+        if (odd := content.check_output(raw, route.definition.get("outputSchema"))) is not None:
+            warnings.append(odd)
+        if folder is not None and flat.attachments:
+            try:
+                await anyio.to_thread.run_sync(_save, flat.attachments)
+            except OSError as exc:
+                warnings.append(f"what came with the result could not be saved: {exc}")
+        return ToolResult(
+            call.id,
+            call.name,
+            flat.ok,
+            flat.content,
+            arguments=given,
+            attachments=flat.attachments,
+            error=flat.error,
+            cause=None if flat.ok else "tool",
+            raw=raw,
+            warnings=tuple(warnings),
+        )
+
+    def refuse(
+        self, call: ToolCall, error: str, hint: str | None = None, *, cause: Cause = "refused"
+    ) -> ToolResult:
+        """The failed result of a call that did not run, or did not succeed."""
+        text = content.failed(error, hint, mode=self._mode)
+        return ToolResult(call.id, call.name, False, text, error=error, cause=cause)
+
+
+_RESEND = "Correct the arguments and call again; ask the user for what is not known."
+_TROUBLE = "Tell the user about the failure instead of guessing what the result would have been."
+
+
+def _save(attachments: Sequence[Attachment]) -> None:
+    for attachment in attachments:
+        if attachment.path is not None:
+            attachment.path.parent.mkdir(parents=True, exist_ok=True)
+            attachment.path.write_bytes(attachment.data)

@@ -1,0 +1,157 @@
+"""The configuration as the rest of the program sees it: frozen, complete, every variable expanded.
+
+None of these shows a secret in its `repr`.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from mcphost.redact import redact, redact_args, redact_url
+
+ServerType = Literal["stdio", "http", "sse", "url", "builtin", "object"]
+"""`url`: no type is given, so streamable HTTP, then SSE. `object`: a server object handed over in code."""
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+
+class Approve(_Frozen):
+    """Which of a server's calls the user is asked about.
+
+    `writes` asks unless the tool is known to read only; `only` asks for the tools named (globs), `except`
+    for all but those.
+    """
+
+    mode: Literal["never", "writes", "always", "only", "except"]
+    tools: tuple[str, ...] = ()
+
+
+class ServerSpec(_Frozen):
+    """One server. Times are in seconds.
+
+    `approve` and `timeout` are None where the command's or the limits' own value holds. `problem` says why
+    the server cannot start, and `hint` what to do about it: it is shown as failed, the others start. `source`
+    is the file it stands in, None for a configuration built in code.
+    """
+
+    name: str
+    source: Path | None = None
+    type: ServerType = "stdio"
+    command: str | None = None
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = Field(default_factory=dict[str, str])
+    cwd: Path | None = None
+    inherit_env: tuple[str, ...] = ()
+    url: str | None = None
+    headers: Mapping[str, str] = Field(default_factory=dict[str, str])
+    enabled: bool = True
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    approve: Approve | None = None
+    trust_annotations: bool = False
+    validate_arguments: bool = True
+    timeout: float | None = None
+    start_timeout: float = 60.0
+    prefix: str | None = None
+    builtin: str | None = None
+    problem: str | None = None
+    hint: str | None = None
+
+    def summary(self) -> str:
+        """What it runs or reaches, on one line and without secrets: to be shown before it is trusted."""
+        match self.type:
+            case "stdio":
+                variables = f" (with {', '.join(self.env)})" if self.env else ""
+                text = " ".join([self.command or "?", *map(_quoted, redact_args(self.args))]) + variables
+            case "http" | "sse" | "url":
+                text = redact_url(self.url or "?")
+            case _:
+                text = f"built-in {self.builtin}" if self.builtin else "in this process"
+        return "".join(char if char.isprintable() else "�" for char in text)
+
+    def __repr_args__(self) -> "list[tuple[str | None, Any]]":
+        shown = _set_fields(self)
+        if "args" in shown:
+            shown["args"] = redact_args(self.args)
+        if self.url:
+            shown["url"] = redact_url(self.url)
+        for name in {"env", "headers"} & shown.keys():
+            shown[name] = redact(shown[name])
+        return list(shown.items())
+
+
+class Limits(_Frozen):
+    """Where the host stops: per turn, except `call_seconds`, `result_chars` (a call) and `message_bytes`
+    (one message of a server)."""
+
+    rounds: int = 20
+    parallel: int = 8
+    call_seconds: float = 60.0
+    result_chars: int = 100_000
+    calls: int = 200
+    message_bytes: int = 256 * 1024 * 1024
+
+
+class ModelSpec(_Frozen):
+    """The model, as far as it is known: from a file, or after `resolve_model` for good.
+
+    Resolved, `name` is what the endpoint calls it (no provider before it), `base_url` and `dialect` are set,
+    and `api_key` is None where none is needed. `problem` is why the file's part cannot be used, which is an
+    error only when it is needed; `problems` has it by key.
+    """
+
+    name: str | None = None
+    base_url: str | None = None
+    api_key: str | None = Field(default=None, repr=False)
+    dialect: str | None = None
+    options: Mapping[str, Any] = Field(default_factory=dict[str, Any])
+    extra_body: Mapping[str, Any] = Field(default_factory=dict[str, Any])
+    problems: Mapping[str, str] = Field(default_factory=dict[str, str])
+
+    @property
+    def problem(self) -> str | None:
+        return next(iter(self.problems.values()), None)
+
+    def __repr_args__(self) -> "list[tuple[str | None, Any]]":
+        shown = _set_fields(self)
+        shown.pop("api_key", None)
+        if self.base_url:
+            shown["base_url"] = redact_url(self.base_url)
+        for name in {"options", "extra_body"} & shown.keys():
+            shown[name] = redact(shown[name])
+        return list(shown.items())
+
+
+class ToolsSpec(_Frozen):
+    """How tools are named for the model, and in what form it gets their results."""
+
+    naming: Literal["cherry", "mcp", "plain"] = "cherry"
+    results: Literal["text", "blocks"] = "text"
+
+
+class Config(_Frozen):
+    """Everything that was configured. `servers` keeps the order of the files, which is the order of tools.
+
+    `digests` has, for each file, what `trust` confirms it by: the very bytes that were read.
+    """
+
+    servers: Mapping[str, ServerSpec] = Field(default_factory=dict[str, ServerSpec])
+    model: ModelSpec = ModelSpec()
+    tools: ToolsSpec = ToolsSpec()
+    limits: Limits = Limits()
+    files: tuple[Path, ...] = ()
+    warnings: tuple[str, ...] = ()
+    digests: Mapping[Path, str] = Field(default_factory=dict[Path, str])
+
+
+def _set_fields(model: BaseModel) -> dict[str, Any]:
+    """What was given to it, by name, in the order of its fields."""
+    return {name: getattr(model, name) for name in type(model).model_fields if name in model.model_fields_set}
+
+
+def _quoted(arg: str) -> str:
+    return f'"{arg}"' if not arg or any(char.isspace() for char in arg) else arg

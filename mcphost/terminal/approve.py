@@ -1,0 +1,50 @@
+"""Asking the person at the terminal whether a call may run."""
+
+import json
+from collections.abc import Mapping
+
+import anyio
+
+from mcphost.text import printable
+from mcphost.hooks import Allow, Asked, Decision, Hooks, NoHooks, Refuse
+from mcphost.terminal.ask import Ended, Lines
+from mcphost.terminal.output import is_interactive, note
+
+
+class TerminalHooks:
+    """Shows each call whole and asks, one question at a time."""
+
+    def __init__(self, lines: Lines) -> None:
+        self._lines = lines
+        self._one_at_a_time = anyio.Lock()
+        self._allowed: set[tuple[str, str]] = set()
+
+    @staticmethod
+    def where_possible(lines: Lines | None = None) -> Hooks:
+        """Hooks that ask, where there is somebody to ask."""
+        return TerminalHooks(lines or Lines()) if is_interactive() else NoHooks()
+
+    async def approve(self, asked: Asked) -> Decision:
+        async with self._one_at_a_time:
+            tool = (asked.server, asked.tool)
+            if tool in self._allowed:
+                return Allow()
+            note(f"{asked.server} / {asked.tool} wants to run with")
+            note(_whole(asked.arguments))
+            try:
+                answer = await self._lines.line("Run it? [y]es, [a]lways this tool, [N]o: ")
+            except Ended:
+                return Refuse()
+            match answer.strip().lower():
+                case "y" | "yes" | "是":
+                    return Allow()
+                case "a" | "always":
+                    self._allowed.add(tool)
+                    return Allow()
+                case _:
+                    return Refuse()
+
+
+def _whole(arguments: Mapping[str, object]) -> str:
+    """All of the arguments, as they would be sent, safe to print."""
+    return printable(json.dumps(arguments, ensure_ascii=False, indent=2))

@@ -1,0 +1,130 @@
+"""`mcphost chat`: a conversation, a line at a time."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import anyio
+
+from mcphost.config import Config
+from mcphost.text import printable
+from mcphost.events import Done, Failed
+from mcphost.hooks import AllowAll
+from mcphost.host import Host
+from mcphost.messages import Message
+from mcphost.terminal.approve import TerminalHooks
+from mcphost.terminal.ask import Ended, Lines
+from mcphost.terminal.interrupt import Interrupts
+from mcphost.terminal.output import note
+from mcphost.terminal.run import Account, show_text
+from mcphost.terminal.setup import Settings, opened
+from mcphost.terminal.steps import line_of
+
+COMMANDS: Mapping[str, str] = {
+    "/help": "this list",
+    "/tools": "the tools there are",
+    "/servers": "the servers, and how they are",
+    "/clear": "forget the conversation so far",
+    "/quit": "leave; so does Ctrl-D",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """How a chat begins. `greeting` are lines to show first."""
+
+    system: str | None = None
+    greeting: tuple[str, ...] = ()
+    yes: bool = False
+
+
+async def chat(config: Config, settings: Settings, opening: Opening, interrupts: Interrupts) -> int:
+    """Talk until `/quit`, Ctrl-D, or Ctrl-C at the prompt. Servers join as they become ready."""
+    lines = Lines()
+    hooks = AllowAll() if opening.yes else TerminalHooks.where_possible(lines)
+    async with opened(config, settings, hooks=hooks, approve="writes") as host:
+        for text in opening.greeting:
+            note(text)
+        async with anyio.create_task_group() as tg:
+            tg.start_soon(_tell_servers, host)
+            await _talk(host, opening, interrupts, lines)
+            tg.cancel_scope.cancel()
+    return 0
+
+
+async def _talk(host: Host, opening: Opening, interrupts: Interrupts, lines: Lines) -> None:
+    start: list[Message] = [] if opening.system is None else [{"role": "system", "content": opening.system}]
+    messages = list(start)
+    while True:
+        try:
+            typed = (await lines.line("> ")).strip()
+        except Ended:
+            note("")
+            return
+        match typed:
+            case "":
+                continue
+            case "/quit" | "/exit":
+                return
+            case "/clear":
+                messages = list(start)
+                note("The conversation is forgotten.")
+            case "/help" | "/tools" | "/servers":
+                _tell(typed, host)
+            case _ if typed.startswith("/"):
+                note(f"There is no command {typed.split()[0]}; /help lists them.")
+            case _:
+                messages = await _answer(host, [*messages, {"role": "user", "content": typed}], interrupts)
+
+
+async def _answer(host: Host, messages: list[Message], interrupts: Interrupts) -> list[Message]:
+    """One turn, shown. The conversation after it, which is valid also when it was stopped."""
+    account = Account()
+    with interrupts.scope() as scope:
+        async with host.turn(messages) as turn:
+            messages = turn.messages
+            async for event in turn:
+                account.note(event)
+                show_text(event, account)
+                if (line := line_of(event)) is not None:
+                    note(line)
+                match event:
+                    case Failed(error, _, hint):
+                        note(f"error: {printable(error)}", style="red")
+                        if hint:
+                            note(f"hint: {printable(hint)}")
+                    case Done("limit"):
+                        note(
+                            "A limit was reached; the answer is from what was there by then.", style="yellow"
+                        )
+                    case _:
+                        pass
+    if scope.cancelled_caught:
+        note("\nStopped.", style="yellow")
+    return messages
+
+
+def _tell(command: str, host: Host) -> None:
+    if command == "/help":
+        for name, about in COMMANDS.items():
+            note(f"{name:<10} {about}")
+        note("Ctrl-C stops an answer; at the prompt it leaves.")
+    elif command == "/tools":
+        for route in host.catalog().routes.values():
+            note(f"{route.name:<40} {route.server}")
+    else:
+        for server in host.servers.values():
+            why = f": {printable(server.error.reason)}" if server.error is not None else ""
+            note(f"{server.name:<20} {server.state}, {len(server.tools)} tools{why}")
+
+
+async def _tell_servers(host: Host) -> None:
+    """Say once how many servers came up, and what is wrong with those that did not."""
+    await host.ready()
+    servers = [server for server in host.servers.values() if server.state != "disabled"]
+    ready = sum(server.state == "ready" for server in servers)
+    note(f"{ready} of {len(servers)} servers, {len(host.catalog().functions)} tools", style="dim")
+    for server in servers:
+        if server.error is not None:
+            note(f"{printable(str(server.error))}", style="yellow")
+            if server.error.hint:
+                note(f"hint: {printable(server.error.hint)}")

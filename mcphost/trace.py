@@ -1,0 +1,40 @@
+"""A record of what is sent and received, for finding out who said what: a JSON object a line."""
+
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from mcphost.errors import ConfigError
+
+Record = Callable[..., None]
+"""`record(kind, **fields)` notes one thing. Kinds: `request` and `reply` (the model's), `send` and `receive`
+(a server's JSON-RPC messages, with `server`)."""
+
+
+def nothing(kind: str, **fields: Any) -> None:
+    """The record of a host that keeps none."""
+
+
+class Trace:
+    """Appends to a file that only its owner can read: prompts and results are in it, keys and headers not."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self._file = path.open("a", encoding="utf-8", errors="replace", opener=_private)
+        except OSError as exc:
+            raise ConfigError(f"--trace: {path} cannot be written: {exc.strerror}") from exc
+
+    def record(self, kind: str, **fields: Any) -> None:
+        line = {"time": round(time.time(), 3), "kind": kind, **fields}
+        self._file.write(json.dumps(line, ensure_ascii=False, default=str) + "\n")
+        self._file.flush()
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

@@ -1,0 +1,217 @@
+"""Child processes: started in a group of their own, stderr kept, ended to the last grandchild.
+
+Knows nothing of MCP. A server's life ends as the protocol's lifecycle section says: stdin closed, a grace
+period, SIGTERM, another, SIGKILL; the signals go to the whole group.
+"""
+
+import errno
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import anyio
+from anyio.abc import Process
+
+from mcphost.errors import ConnectFailed
+from mcphost.paths import command_path
+
+GRACE_SECONDS: Final = 1.5
+"""How long a server has to leave by itself after its stdin closed, and again after SIGTERM."""
+
+LOG_BYTES: Final = 1_000_000
+"""A server's log file is begun anew at this size; the one before is kept beside it as `.old`."""
+
+_POLL_SECONDS: Final = 0.01
+
+
+class StderrLog:
+    """What one server wrote to stderr: the last lines in memory, all of it (up to a size) in a file."""
+
+    def __init__(self, path: Path | None, *, lines: int = 200) -> None:
+        self.path = path
+        self._lines: deque[str] = deque(maxlen=lines)
+        self._partial = b""
+        self._file = None
+        self._size = 0
+        if path is not None:
+            with suppress(OSError):  # a log that cannot be written is no reason not to run the server
+                path.parent.mkdir(parents=True, exist_ok=True)
+                self._open("wb")
+
+    def _open(self, mode: str) -> None:
+        assert self.path is not None
+        descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        self._file = os.fdopen(descriptor, mode)
+        self._size = 0
+
+    def write(self, data: bytes) -> None:
+        *lines, self._partial = (self._partial + data).split(b"\n")
+        self._partial = self._partial[-8192:]
+        self._lines.extend(line.decode(errors="replace").rstrip("\r")[:2000] for line in lines)
+        if self._file is None:
+            return
+        try:
+            self._file.write(data)
+            self._file.flush()
+            self._size += len(data)
+            if self._size > LOG_BYTES and self.path is not None:
+                self._file.close()
+                self.path.replace(self.path.with_suffix(".old"))
+                self._open("wb")
+        except OSError:
+            self._file = None
+
+    def tail(self, count: int = 5) -> list[str]:
+        """The last `count` lines that say something, oldest first."""
+        partial = self._partial.decode(errors="replace").strip()
+        lines = [line for line in self._lines if line.strip()] + ([partial] if partial else [])
+        return lines[-count:]
+
+    def close(self) -> None:
+        if self._file is not None:
+            with suppress(OSError):
+                self._file.close()
+            self._file = None
+
+
+class Child:
+    """A running server. Whoever spawned it calls `stop`, always."""
+
+    def __init__(self, process: Process, log: StderrLog) -> None:
+        self.process = process
+        self.log = log
+        self._stopped = False
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    @property
+    def returncode(self) -> int | None:
+        return self.process.returncode
+
+    async def drain_stderr(self) -> None:
+        """Read stderr until it ends, so that a server which writes a lot there never stalls."""
+        assert self.process.stderr is not None
+        with suppress(anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError, OSError):
+            while True:
+                self.log.write(await self.process.stderr.receive())
+
+    async def exited(self, seconds: float) -> bool:
+        """Whether the process ends within `seconds`.
+
+        Polls: `Process.wait` also waits for the pipes' ends, which a grandchild may hold open.
+        """
+        deadline = anyio.current_time() + seconds
+        while self.process.returncode is None:
+            if anyio.current_time() >= deadline:
+                return False
+            await anyio.sleep(_POLL_SECONDS)
+        return True
+
+    async def stop(self, grace: float = GRACE_SECONDS) -> None:
+        """End the child and all of its group. Bounded, not interrupted by cancellation; done only once."""
+        if self._stopped:
+            return
+        self._stopped = True
+        with anyio.CancelScope(shield=True):
+            if self.process.stdin is not None:
+                with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+                    await self.process.stdin.aclose()
+            if not await self.exited(grace):
+                self._signal("SIGTERM")
+                await self.exited(grace)
+            self._signal("SIGKILL")
+            await self.exited(grace)
+            for stream in (self.process.stdout, self.process.stderr):
+                if stream is not None:
+                    await stream.aclose()
+            _close_transport(self.process)
+            self.log.close()
+
+    def _signal(self, name: str) -> None:
+        """Signal the group; it may outlive its leader, and may be gone."""
+        with suppress(ProcessLookupError, PermissionError):
+            if sys.platform == "win32":
+                if self.process.returncode is None:
+                    self.process.terminate()
+            else:
+                os.killpg(self.process.pid, signal.Signals[name])
+
+
+def _close_transport(process: Process) -> None:
+    """Close asyncio's own transport, which a grandchild's hold on a pipe would keep open and warn about."""
+    transport = getattr(getattr(process, "_process", None), "_transport", None)
+    if transport is not None:
+        with suppress(PermissionError):
+            transport.close()
+
+
+async def spawn(
+    server: str,
+    command: str,
+    args: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: Path | None,
+    log: StderrLog,
+) -> Child:
+    """Start a server's command, without a shell. Raises `ConnectFailed` that says what is missing."""
+    if cwd is not None and not await anyio.Path(cwd).is_dir():
+        log.close()
+        raise ConnectFailed(server, f"its working folder {cwd} does not exist", hint="Correct `cwd`.")
+    found = command if os.sep in command else shutil.which(command, path=command_path(env))
+    if found is None:
+        log.close()
+        raise ConnectFailed(server, f"command not found: {command}", hint=_install_hint(command))
+    try:
+        process = await anyio.open_process(
+            [found, *args],
+            env=dict(env),
+            cwd=cwd,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as exc:
+        log.close()
+        raise ConnectFailed(
+            server, f"{command} cannot be started: {_reason(exc)}", hint=_start_hint(exc)
+        ) from exc
+    return Child(process, log)
+
+
+def _reason(exc: OSError | ValueError) -> str:
+    return (exc.strerror or str(exc)) if isinstance(exc, OSError) else str(exc)
+
+
+def _start_hint(exc: OSError | ValueError) -> str:
+    code = exc.errno if isinstance(exc, OSError) else None
+    if code == errno.EACCES:
+        return "Make the file executable, or name its interpreter as `command` and the file in `args`."
+    if code == errno.ENOEXEC:
+        return "It is no program by itself: name its interpreter as `command` and the file in `args`."
+    if code == errno.ENOENT:
+        return "Correct `command`; a relative path is looked up from `cwd`."
+    return "Correct `command`, `args` and `env`."
+
+
+def _install_hint(command: str) -> str:
+    tools = {
+        "npx": "Install Node.js, which brings npx.",
+        "node": "Install Node.js.",
+        "uvx": "Install uv, which brings uvx (pip install uv).",
+        "uv": "Install uv (pip install uv).",
+        "docker": "Install Docker, and start it.",
+        "bunx": "Install Bun, which brings bunx.",
+        "deno": "Install Deno.",
+    }
+    return tools.get(command, "Install it, or give its whole path as `command`.")

@@ -1,0 +1,199 @@
+"""What every transport passes through: results kept as they came, and lists that one bad tool cannot spoil.
+
+The SDK validates a whole result before anyone sees it, so one malformed tool costs the list and one unknown
+content block costs the result. Here the raw `result` objects of `tools/list` and `tools/call` are set aside,
+and the SDK gets the little of them that it acts on. Nothing is lost: `Wire.take` gives the
+raw ones back, as JSON, to be judged by code that repairs (`catalog`, `content`).
+"""
+
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any, Final, Self, cast
+
+import anyio
+from mcp.client import Transport
+from mcp.shared.message import SessionMessage
+from mcp_types import (
+    METHOD_NOT_FOUND,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    JSONRPCResponse,
+)
+
+_KEY: Final = "mcphost/raw"
+_WATCHED: Final = frozenset({"tools/list", "tools/call", "server/discover"})
+
+
+class Wire:
+    """A transport around a transport.
+
+    `probe_seconds`: how long `server/discover` may stay unanswered before it is answered here with "method
+    not found". The SDK waits ten seconds, which is all that some hosts' files give a server to start in.
+    `trace` is told of every message, `send` or `receive`. `closed` is set when the server's side has ended.
+    """
+
+    def __init__(
+        self, transport: Transport, *, probe_seconds: float, trace: Callable[[str, Any], None]
+    ) -> None:
+        self._transport = transport
+        self._trace = trace
+        self._probe_seconds = probe_seconds
+        self._probe: JSONRPCRequest | None = None
+        self._reading: anyio.CancelScope | None = None
+        self._methods: dict[str, str] = {}
+        self._raw: dict[int, Mapping[str, Any]] = {}
+        self._count = 0
+        self.closed = anyio.Event()
+
+    def take(self, meta: Mapping[str, Any] | None) -> Mapping[str, Any]:
+        """The raw result behind one that the SDK returned, by its `_meta`. Gives it away: once only."""
+        return self._raw.pop((meta or {}).get(_KEY, -1), {})
+
+    async def __aenter__(self) -> "tuple[_Read, _Write]":
+        read, write = await self._transport.__aenter__()
+        return _Read(read, self), _Write(write, self)
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> bool | None:
+        return await self._transport.__aexit__(exc_type, exc, traceback)
+
+    def sending(self, item: SessionMessage) -> None:
+        self._trace("send", item.message)
+        match item.message:
+            case JSONRPCRequest(id=request_id, method=method) if method in _WATCHED:
+                self._methods[str(request_id)] = method
+                if method == "server/discover":
+                    self._probe = item.message
+                    if self._reading is not None:
+                        self._reading.deadline = anyio.current_time() + self._probe_seconds
+            case JSONRPCNotification(method="notifications/cancelled", params=params):
+                self._methods.pop(str((params or {}).get("requestId")), None)  # nobody will take that result
+            case _:
+                pass
+
+    async def receive(self, stream: Any) -> SessionMessage | Exception:
+        with anyio.CancelScope() as self._reading:
+            if self._probe is not None:
+                self._reading.deadline = anyio.current_time() + self._probe_seconds
+            return self._received(await stream.receive())
+        # only a probe sets the deadline that ends the scope
+        probe, self._probe = self._probe, None
+        assert probe is not None
+        silence = ErrorData(code=METHOD_NOT_FOUND, message="no answer to server/discover")
+        return SessionMessage(JSONRPCError(jsonrpc="2.0", id=probe.id, error=silence))
+
+    def _received(self, item: SessionMessage | Exception) -> SessionMessage | Exception:
+        if isinstance(item, Exception) or not isinstance(item.message, JSONRPCResponse | JSONRPCError):
+            if not isinstance(item, Exception):
+                self._trace("receive", item.message)
+            return item
+        message = item.message
+        self._trace("receive", message)
+        method = self._methods.pop(str(message.id), None)
+        if method == "server/discover":
+            self._probe = None
+        if isinstance(message, JSONRPCResponse) and message.result.get("resultType") in (None, "complete"):
+            if method == "tools/list":
+                message.result = self._keep(message.result, _listing(message.result))
+            elif method == "tools/call":
+                failed = message.result.get("isError") is True
+                message.result = self._keep(message.result, {"content": [], "isError": failed})
+        return item
+
+    def _keep(self, raw: Mapping[str, Any], shown: dict[str, Any]) -> dict[str, Any]:
+        self._count += 1
+        self._raw[self._count] = raw
+        return {**shown, "resultType": "complete", "_meta": {_KEY: self._count}}
+
+
+def _listing(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """What the SDK acts on in a list of tools: names, and arguments that are mirrored into HTTP headers."""
+    listed = raw.get("tools")
+    tools = [
+        cast("dict[str, Any]", tool)
+        for tool in (cast("list[Any]", listed) if isinstance(listed, list) else [])
+        if isinstance(tool, dict)
+    ]
+    shown = [
+        {"name": tool["name"], "inputSchema": _header_schema(tool.get("inputSchema"))}
+        for tool in tools
+        if isinstance(tool.get("name"), str)
+    ]
+    result: dict[str, Any] = {"tools": shown, "ttlMs": 0, "cacheScope": "private"}
+    if cursor := raw.get("nextCursor"):
+        result["nextCursor"] = str(cursor)
+    return result
+
+
+def _header_schema(schema: Any) -> dict[str, Any]:
+    """The schema where it asks for arguments in headers (2026-07-28), else none."""
+    if not isinstance(schema, dict) or "x-mcp-header" not in repr(cast("dict[str, Any]", schema)):
+        return {"type": "object"}
+    properties = cast("dict[str, Any]", schema).get("properties")
+    named = cast("dict[str, Any]", properties) if isinstance(properties, dict) else {}
+    return {
+        "type": "object",
+        "properties": {name: part for name, part in named.items() if isinstance(part, dict)},
+    }
+
+
+class _Read:
+    """The read stream, each message passed through its wire."""
+
+    def __init__(self, inner: Any, wire: Wire) -> None:
+        self._inner = inner
+        self._wire = wire
+
+    @property
+    def last_context(self) -> Any:
+        """The sender's context, which the SDK looks for on its own streams."""
+        return getattr(self._inner, "last_context", None)
+
+    async def receive(self) -> SessionMessage | Exception:
+        try:
+            return await self._wire.receive(self._inner)
+        except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
+            self._wire.closed.set()
+            raise
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+
+class _Write:
+    """The write stream, each message noted by its wire."""
+
+    def __init__(self, inner: Any, wire: Wire) -> None:
+        self._inner = inner
+        self._wire = wire
+
+    async def send(self, item: SessionMessage, /) -> None:
+        self._wire.sending(item)
+        await self._inner.send(item)
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()

@@ -1,0 +1,104 @@
+"""Foreign errors, from the SDK, HTTP and nested task groups, as one of ours with a cause worth reading."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+import httpx2
+from mcp.shared.exceptions import MCPError
+from mcp_types import CONNECTION_CLOSED
+from pydantic import ValidationError
+
+from mcphost.config import ServerSpec
+from mcphost.errors import AuthRequired, ConnectFailed, ServerError
+from mcphost.transport.process import Child
+
+
+def leaves(exc: BaseException) -> Iterator[BaseException]:
+    """The errors inside (nested) exception groups, in order."""
+    if isinstance(exc, BaseExceptionGroup):
+        for inner in cast("BaseExceptionGroup[BaseException]", exc).exceptions:
+            yield from leaves(inner)
+    else:
+        yield exc
+
+
+def http_status(exc: BaseException) -> int | None:
+    """The HTTP status behind an error of the SDK's, if there was one."""
+    for leaf in leaves(exc):
+        if isinstance(leaf, httpx2.HTTPStatusError):
+            return leaf.response.status_code
+        if isinstance(leaf, MCPError) and isinstance(leaf.data, dict):
+            status = cast("dict[str, Any]", leaf.data).get("status")
+            return status if isinstance(status, int) else None
+    return None
+
+
+def is_closed(exc: BaseException) -> bool:
+    """Whether the server went away, as opposed to answering with an error."""
+    return any(isinstance(leaf, MCPError) and leaf.code == CONNECTION_CLOSED for leaf in leaves(exc))
+
+
+async def last_words(child: Child | None) -> str:
+    """How a child ended and what it wrote last, such as ` (exit status 3): no licence file`, or nothing."""
+    if child is None:
+        return ""
+    ended = await child.exited(0.5)
+    said = child.log.tail()
+    status = f" ({_status(child.returncode)})" if ended and child.returncode is not None else ""
+    return status + (": " + " | ".join(said) if said else "")
+
+
+def _status(code: int) -> str:
+    return f"exit status {code}" if code >= 0 else f"killed by signal {-code}"
+
+
+def explain(spec: ServerSpec, exc: BaseException) -> ServerError:
+    """`exc` as the reason why a server cannot be used."""
+    for leaf in leaves(exc):
+        if isinstance(leaf, ServerError):
+            return leaf
+    status = http_status(exc)
+    if status in (401, 403):
+        return AuthRequired(
+            spec.name, f"the server wants authorization (HTTP {status})", hint=_auth_hint(spec)
+        )
+    leaf = next(leaves(exc))
+    reason, hint = _reason(spec, leaf, status)
+    return ConnectFailed(spec.name, reason, hint=hint)
+
+
+def _reason(spec: ServerSpec, exc: BaseException, status: int | None) -> tuple[str, str | None]:
+    host = urlsplit(spec.url or "").netloc.rpartition("@")[2]
+    match exc:
+        case httpx2.ConnectTimeout():
+            return f"{host} does not answer", "Check the address, and the proxy settings if there are any."
+        case httpx2.ConnectError():
+            return f"cannot connect to {host}: {exc}", "Check the address and port, and that the server runs."
+        case httpx2.TimeoutException():
+            return f"{host} stopped answering", None
+        case httpx2.InvalidURL() | httpx2.UnsupportedProtocol():
+            return f"its url is not usable: {exc}", "Correct `url`; it begins with https:// or http://."
+        case httpx2.HTTPError():
+            what = f"HTTP {status}" if status else str(exc) or type(exc).__name__
+            return f"{host} refused: {what}", "Check `url`, its path too." if status in (404, 405) else None
+        case MCPError():
+            hint = "Check `url`, its path too." if status in (404, 405) else None
+            return exc.message, hint
+        case ValidationError():
+            return f"its answer is not MCP: {_first_problem(exc)}", None
+        case _:
+            return str(exc) or type(exc).__name__, None
+
+
+def _first_problem(exc: ValidationError) -> str:
+    first: Mapping[str, Any] = cast(
+        "Mapping[str, Any]", exc.errors(include_url=False, include_input=False)[0]
+    )
+    where = ".".join(str(part) for part in first["loc"])
+    return f"{where}: {first['msg']}"
+
+
+def _auth_hint(spec: ServerSpec) -> str:
+    example = '"headers": {"Authorization": "Bearer ${TOKEN}"}'
+    return f"Give {spec.name} its token in servers.json: {example}."
