@@ -82,7 +82,6 @@ _MODULES = {
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
-    "__version__",
     "Allow",
     "AllowAll",
     "Approve",
@@ -126,6 +125,7 @@ __all__ = [
     "Turn",
     "Usage",
     "Warned",
+    "__version__",
 ]
 
 

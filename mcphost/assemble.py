@@ -74,7 +74,10 @@ class Assembler:
 
     def close(self) -> list[Text | Reasoning]:
         events = self._take(self._reader.close())
-        return events + [self._note(kind, text) for kind, text in self._think.close()]
+        if half := self._reasoning_joiner.close():
+            events.append(self._note("reasoning", half))
+        parts = [*self._think.feed(self._text_joiner.close()), *self._think.close()]
+        return events + [self._note(kind, text) for kind, text in parts]
 
     def reply(self) -> Reply:
         """The whole answer. Raises `ModelError`, with the text so far, where it is none."""

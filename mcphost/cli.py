@@ -17,7 +17,6 @@ from mcphost import __version__
 from mcphost.errors import ConfigError, McphostError
 
 if TYPE_CHECKING:
-    from mcphost.config import Config
     from mcphost.terminal.setup import Settings
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -57,7 +56,7 @@ _SHARED = (
 
 
 def _shared(command: Command) -> Command:
-    """Give a command the flags that all take, as one `Settings`, its first argument. Goes next to the function."""
+    """Give a command the flags that all take, as one `Settings`, its first argument. Goes next to it."""
 
     def with_settings(
         configs: tuple[Path, ...],
@@ -72,7 +71,8 @@ def _shared(command: Command) -> Command:
         trace: Path | None,
         **rest: Any,
     ) -> Any:
-        from mcphost.terminal.setup import Settings, log_to_stderr
+        from mcphost.terminal.logs import log_to_stderr
+        from mcphost.terminal.setup import Settings
 
         log_to_stderr(verbose=verbose)
         settings = Settings(configs, model, base_url, api_key, servers, naming, results, wait, verbose, trace)

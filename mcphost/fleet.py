@@ -47,13 +47,14 @@ class Server:
         self._fleet = fleet
         self._stderr: StderrLog | None = None
         self._session: Session | None = None
-        self._stop = anyio.Event()
-        self._scope = anyio.CancelScope()
-        self._settled = anyio.Event()
-        self._ended = anyio.Event()
+        self._begin()
         if not spec.enabled:
             self._settled.set()
             self._ended.set()
+
+    def _begin(self) -> None:
+        self._stop, self._scope = anyio.Event(), anyio.CancelScope()
+        self._settled, self._ended = anyio.Event(), anyio.Event()
 
     @property
     def name(self) -> str:
@@ -79,6 +80,8 @@ class Server:
                 self.name, "the server is disabled", hint='Set "enabled": true in servers.json.'
             )
         await self.stop()
+        self._begin()
+        self.state, self.error = "starting", None
         self._fleet.start(self)
         await self.settled()
         if self.error is not None:
@@ -93,9 +96,6 @@ class Server:
 
     async def own(self) -> None:
         """The life of one connection, from spawning to the last child's end. Nothing gets out of here."""
-        self.state, self.error, self._session = "starting", None, None
-        self._stop, self._scope = anyio.Event(), anyio.CancelScope()
-        self._settled, self._ended = anyio.Event(), anyio.Event()
         child: Child | None = None
         began = time.monotonic()
 

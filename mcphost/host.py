@@ -27,6 +27,7 @@ from mcphost.messages import Message, ToolCall, ToolResult, Usage, as_dict
 from mcphost.model import Model, OpenAIModel
 from mcphost.naming import Names
 from mcphost.router import Router
+from mcphost.trace import Trace, nothing
 
 Messages = str | Sequence[Any]
 """A conversation: OpenAI chat messages as dicts or as the SDK's objects, or one text by the user."""
@@ -70,7 +71,7 @@ class Host:
     their own. `only` keeps just these servers. `local` adds servers that live in this process, by name, as
     `MCPServer` or `Server` objects of the MCP SDK. `model` is used where a call names none. `save` tells
     whether attachments and overlong results are saved in the user's data folder, with their paths in the
-    results. `environ` stands in for `os.environ`.
+    results. `trace` is a file to append a record of all requests to. `environ` stands in for `os.environ`.
     """
 
     def __init__(
@@ -83,12 +84,17 @@ class Host:
         local: Mapping[str, Any] | None = None,
         model: Model | None = None,
         save: bool = True,
+        trace: Path | None = None,
         environ: Mapping[str, str] | None = None,
     ) -> None:
         self._environ = dict(os.environ if environ is None else environ)
         self.config = configuration.narrowed(configuration.with_objects(config, local or {}), only)
         self._listeners: set[Callable[[Event], None]] = set()
-        self._fleet = Fleet(self.config, environ=self._environ, changed=self._changed, local=local)
+        self._trace = Trace(trace) if trace is not None else None
+        self._record = nothing if self._trace is None else self._trace.record
+        self._fleet = Fleet(
+            self.config, environ=self._environ, changed=self._changed, local=local, record=self._record
+        )
         self._names = Names(self.config.tools.naming)
         self._catalogs: dict[str, Catalog] = {}
         self._models: dict[str | None, Model] = {}
@@ -137,6 +143,8 @@ class Host:
                     await model.aclose()
         finally:
             await self._fleet.__aexit__(exc_type, exc, traceback)
+            if self._trace is not None:
+                self._trace.close()
 
     @property
     def servers(self) -> Mapping[str, Server]:

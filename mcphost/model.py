@@ -4,11 +4,11 @@ The `openai` client keeps keys, connections and retries. The bodies, both ways, 
 goes out unchanged, and chunks of any shape are read (see `assemble`).
 """
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import replace
-from typing import Any, Final, Protocol, cast
-from urllib.parse import parse_qsl, urlsplit, urlunsplit
+from typing import Any, Final, Protocol
+from urllib.parse import parse_qsl, urlsplit
 
 import anyio
 import httpx2
@@ -16,12 +16,15 @@ from openai import APIConnectionError, APIStatusError, AsyncOpenAI, AsyncStream,
 
 from mcphost import net
 from mcphost.assemble import Assembler, Reply
-from mcphost.dialect import Dialect, dialect_for
+from mcphost.config import ModelSpec
+from mcphost.dialect import DIALECTS, Dialect, dialect_for
+from mcphost.endpoints import clean_base_url
 from mcphost.errors import ConfigError, ModelError
 from mcphost.events import Reasoning, Text
 from mcphost.messages import Message
 from mcphost.model_errors import Endpoint, is_too_long, server_said, what_takes_room
 from mcphost.model_request import Lessons, Request, RequestWriter, ToolChoice, learn
+from mcphost.redact import redact_url
 
 Emit = Callable[[Text | Reasoning], Awaitable[None]]
 
@@ -98,6 +101,24 @@ class OpenAIModel:
             http_client=net.client(url, timeout=timeout),
         )
 
+    @classmethod
+    def from_spec(cls, spec: ModelSpec) -> "OpenAIModel":
+        """The model of a resolved spec. Raises `ConfigError`."""
+        if spec.name is None:
+            raise ConfigError("no model is configured", hint="Name one, such as -m provider/name.")
+        if spec.dialect is not None and spec.dialect not in DIALECTS:
+            raise ConfigError(
+                f"there is no dialect {spec.dialect!r}", hint=f"There are {', '.join(DIALECTS)}."
+            )
+        return cls(
+            spec.name,
+            base_url=spec.base_url,
+            api_key=spec.api_key,
+            dialect=DIALECTS[spec.dialect] if spec.dialect else None,
+            options=spec.options,
+            extra_body=spec.extra_body,
+        )
+
     async def reply(
         self,
         messages: Sequence[Message],
@@ -158,7 +179,7 @@ class OpenAIModel:
 
     async def _read(self, response: httpx2.Response, emit: Emit) -> Reply:
         assembler = Assembler(self._endpoint.who)
-        pieces = cast("AsyncGenerator[bytes]", response.aiter_bytes())
+        pieces = response.aiter_bytes()
         async with aclosing(pieces):
             while not assembler.ended:
                 try:
@@ -182,19 +203,13 @@ class OpenAIModel:
 
 
 def _split(base_url: str) -> tuple[str, dict[str, str]]:
-    """A base URL without its query, and that; the path of the endpoint itself, often pasted, is dropped."""
+    """A base URL without its query, and that."""
+    address, _, query = base_url.strip().partition("?")
     try:
-        parts = urlsplit(base_url.strip())
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname)
-        _ = parts.port
-    except ValueError:
-        usable = False
-        parts = urlsplit("")
-    if not usable:
+        return clean_base_url(address), dict(parse_qsl(query))
+    except ValueError as exc:
         hint = "It begins with http:// or https://, and usually ends in /v1."
-        raise ConfigError(f"the model's base URL cannot be used: {base_url}", hint=hint)
-    path = parts.path.rstrip("/").removesuffix("/chat/completions")
-    return urlunsplit((parts.scheme, parts.netloc, path, "", "")), dict(parse_qsl(parts.query))
+        raise ConfigError(f"the model's base URL {exc}: {redact_url(base_url)}", hint=hint) from exc
 
 
 def _headers(url: str, api_key: str | None) -> dict[str, str | Omit]:

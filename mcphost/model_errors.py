@@ -12,9 +12,9 @@ from urllib.request import getproxies
 import httpx2
 
 from mcphost.dialect import PROVIDERS
+from mcphost.endpoints import is_loopback
 from mcphost.errors import ModelError
 from mcphost.messages import Message
-from mcphost.net import is_loopback
 from mcphost.text import json_text, one_line, size_text
 
 _SAID = 400
@@ -132,7 +132,7 @@ def what_takes_room(messages: Sequence[Message], tools: Sequence[Mapping[str, An
     ]
     parts = sorted(parts, key=lambda part: -part[0])[:_LARGEST]
     if tools:
-        parts.append((tools_size, f"{len(tools)} tools"))
+        parts.append((tools_size, "1 tool" if len(tools) == 1 else f"{len(tools)} tools"))
     shown = ", ".join(
         f"{label} {size_text(size)}" for size, label in sorted(parts, key=lambda part: -part[0])
     )

@@ -1,36 +1,21 @@
 """One way to make HTTP clients, for the model's endpoint and for MCP servers."""
 
-import ipaddress
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
 from importlib.util import find_spec
 from typing import Any
-from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 import httpx2
 
+from mcphost.endpoints import is_loopback
 from mcphost.errors import ConfigError
+
+__all__ = ["EventHooks", "client", "client_settings", "is_loopback", "ssl_context"]
 
 EventHooks = Mapping[str, list[Callable[..., Awaitable[None]]]]
 """What `httpx2` calls with each request and response: `{"request": […], "response": […]}`."""
-
-
-def is_loopback(url: str) -> bool:
-    """Whether `url` names this machine: `localhost`, 127.0.0.0/8, ::1, or an unspecified address."""
-    try:
-        host = (urlsplit(url).hostname or "").lower().rstrip(".")
-    except ValueError:
-        return False
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    mapped = getattr(address, "ipv4_mapped", None) or address
-    return mapped.is_loopback or mapped.is_unspecified
 
 
 @cache

@@ -78,7 +78,8 @@ class Adapter:
 
     def _union(self, schema: Schema) -> Schema:
         """One union a schema, spelled `anyOf` unless the dialect takes `oneOf`, and alone if it must be."""
-        if "oneOf" in schema and not self._takes("oneOf"):
+        crowded = self._lone and bool(schema.keys() - ANNOTATIONS - {"oneOf"})
+        if "oneOf" in schema and (crowded or not self._takes("oneOf")):
             self._budget.lose()
             schema = {"anyOf" if k == "oneOf" else k: v for k, v in schema.items() if k != "anyOf"}
         if "anyOf" not in schema or not self._lone:
@@ -121,7 +122,10 @@ class Adapter:
         told, rest = _parted(schema)
         several = [name for name in names if not (name == "integer" and "number" in names)]
         branches = [branch for name in several if (branch := self._only(rest, name)) is not None]
-        return self._spelled(branches or [{"type": name} for name in several], told)
+        if not branches:
+            self._budget.lose()
+            branches = [{"type": name} for name in several]
+        return self._spelled(branches, told)
 
     def _type_names(self, schema: Schema) -> list[str]:
         """The types a value may have; none where it may be any and that needs no saying."""
@@ -146,7 +150,9 @@ class Adapter:
         out: Schema = {"type": name}
         for keyword, value in schema.items():
             if keyword == "enum":
-                if name not in ("object", "array", "null"):
+                if name in ("object", "array"):
+                    self._budget.lose()
+                elif name != "null":
                     out[keyword] = values
             elif keyword != "type" and name in _OF_TYPE.get(keyword, TYPES):
                 out[keyword] = value

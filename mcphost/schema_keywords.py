@@ -201,8 +201,8 @@ def _modern(schema: Schema, draft: int) -> Schema:
         out.setdefault("prefixItems", out["items"])
         out["items"] = out.get("additionalItems", True)
     for limit, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
-        if isinstance(out.get(exclusive), bool):
-            excluded = out.pop(exclusive)
+        if draft < 6 or isinstance(out.get(exclusive), bool):
+            excluded = out.pop(exclusive, False)
             if excluded and limit in out:
                 out[exclusive] = out.pop(limit)
     dependencies = as_dict(out.get("dependencies")) if draft < 2019 else None

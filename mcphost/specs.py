@@ -74,7 +74,7 @@ class ServerSpec(_Frozen):
         return "".join(char if char.isprintable() else "�" for char in text)
 
     def __repr_args__(self) -> "list[tuple[str | None, Any]]":
-        shown = _set_fields(self)
+        shown = _telling(self)
         if "args" in shown:
             shown["args"] = redact_args(self.args)
         if self.url:
@@ -111,13 +111,14 @@ class ModelSpec(_Frozen):
     options: Mapping[str, Any] = Field(default_factory=dict[str, Any])
     extra_body: Mapping[str, Any] = Field(default_factory=dict[str, Any])
     problems: Mapping[str, str] = Field(default_factory=dict[str, str])
+    resolved: bool = False
 
     @property
     def problem(self) -> str | None:
         return next(iter(self.problems.values()), None)
 
     def __repr_args__(self) -> "list[tuple[str | None, Any]]":
-        shown = _set_fields(self)
+        shown = _telling(self)
         shown.pop("api_key", None)
         if self.base_url:
             shown["base_url"] = redact_url(self.base_url)
@@ -148,9 +149,15 @@ class Config(_Frozen):
     digests: Mapping[Path, str] = Field(default_factory=dict[Path, str])
 
 
-def _set_fields(model: BaseModel) -> dict[str, Any]:
-    """What was given to it, by name, in the order of its fields."""
-    return {name: getattr(model, name) for name in type(model).model_fields if name in model.model_fields_set}
+def _telling(model: BaseModel) -> dict[str, Any]:
+    """The fields that are not at their default, by name."""
+    fields = type(model).model_fields.items()
+    shown = {name: getattr(model, name) for name, _ in fields}
+    return {
+        name: shown[name]
+        for name, info in fields
+        if shown[name] != info.get_default(call_default_factory=True)
+    }
 
 
 def _quoted(arg: str) -> str:

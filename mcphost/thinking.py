@@ -79,3 +79,8 @@ class SurrogateJoiner:
         if "\ud800" <= text[-1:] <= "\udbff":
             text, self._half = text[:-1], text[-1]
         return well_formed(text)
+
+    def close(self) -> str:
+        """What is left of a character that never became whole."""
+        half, self._half = self._half, ""
+        return well_formed(half)

@@ -18,7 +18,7 @@ Ask = Callable[[str, bool], str]
 """Asks the user: (what is asked for, whether it is to stay hidden while typed) → the answer."""
 
 _BODY = re.compile(
-    r"(?:(?P<kind>[A-Za-z]+):(?://)?)?(?P<name>[A-Za-z_][\w.()-]*?)(?::-(?P<default>.*))?", re.DOTALL
+    r"(?:env:(?://)?(?P<exact>[A-Za-z_][\w.()-]*?)|(?P<name>[A-Za-z_]\w*))(?::-(?P<default>.*))?", re.DOTALL
 )
 _SHELL_STYLE = re.compile(r"(?:Bearer +)?\$([A-Z_][A-Z0-9_]+)")
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -160,13 +160,13 @@ def _value(body: str, scope: Scope, missing: dict[Missing, None], nesting: int) 
     if body.startswith("workspaceFolder:"):
         return str(scope.workspace)
     found = _BODY.fullmatch(body)
-    if found is None or found["kind"] not in (None, "env"):
+    if found is None:
         if name := _NAME.match(body):
             what = f"${{{name[0]}{'…' if name[0] != body else ''}}} is no kind of variable known here"
             hint = "Write ${NAME} for an environment variable, or $${…} where the text itself is meant."
             missing[Missing(what, hint)] = None
         return None
-    name, default = found["name"], found["default"]
+    name, default = found["exact"] or found["name"], found["default"]
     value = scope.environ.get(name)
     if default is not None and not value:
         return _expand(default, scope, missing, nesting + 1) if nesting < _MAX_NESTING else default

@@ -103,6 +103,9 @@ STATIONS: tuple[Station, ...] = (
     Station("深圳北", "IOQ", "shenzhenbei", "深圳"),
 )
 
+KINDS: dict[str, str] = {"博物馆": "museum", "公园": "park", "景点": "sight", "火车站": "railway station"}
+"""Kinds of places, and their English."""
+
 _PLACES = """
 故宫博物院|Forbidden City|博物馆|北京|东城区景山前街|116.397|39.918
 天坛公园|Temple of Heaven|公园|北京|东城区天坛路|116.411|39.882

@@ -11,7 +11,7 @@ Match = re.Match[str]
 
 @dataclass(frozen=True, slots=True)
 class DayWord:
-    """A day as it was written. `resolve` gives the date, from today's; ValueError when there is no such day."""
+    """A day as it was written. `resolve` makes a date of it, from today's; ValueError: no such day."""
 
     text: str
     resolve: Callable[[date], date]
@@ -54,14 +54,15 @@ def _month_day(today: date, month: int, day: int) -> date:
 
 def _day_of_month(today: date, day: int) -> date:
     """That day of this month, or of the next when it is over."""
-    if day >= today.day:
-        return today.replace(day=day)
-    following = today.replace(day=1) + timedelta(days=32)
-    return following.replace(day=day)
+    return today.replace(day=day) if day >= today.day else _next_month(today, day)
+
+
+def _next_month(today: date, day: int) -> date:
+    return (today.replace(day=1) + timedelta(days=32)).replace(day=day)
 
 
 def _weekday(today: date, weekday: int, weeks: int) -> date:
-    """`weeks` 0: the coming one, today included; n: that of the n-th week after this one, which began on Monday."""
+    """`weeks` 0: the coming one, today included; n: that of the n-th week from now. Weeks begin on Monday."""
     if not weeks:
         return today + timedelta(days=(weekday - today.weekday()) % 7)
     return today + timedelta(days=weekday - today.weekday() + 7 * weeks)
@@ -76,6 +77,7 @@ _RULES: tuple[tuple[str, Callable[[Match], Callable[[date], date]]], ...] = (
         r"(\d{4})\s*[-/.年]\s*(\d{1,2})\s*[-/.月]\s*(\d{1,2})\s*[日号]?",
         lambda m: lambda today: date(int(m[1]), int(m[2]), int(m[3])),
     ),
+    (rf"下个?月\s*{_N}\s*[日号]", lambda m: lambda today: _next_month(today, _number(m[1]))),
     (rf"{_N}\s*月\s*{_N}\s*[日号]?", lambda m: lambda today: _month_day(today, _number(m[1]), _number(m[2]))),
     (
         rf"{_MONTH}\s+(\d{{1,2}})(?:st|nd|rd|th)?\b",
@@ -115,7 +117,7 @@ _PARTS: tuple[tuple[str, int, int], ...] = (
     (r"晚上|夜里|夜间|晚间|[今明]晚|\bevening\b|\btonight\b|\bnight\b", 18, 24),
 )
 _HOUR = re.compile(
-    rf"(?:(?P<n>\d{{1,2}}|十[一二]?|[一二两三四五六七八九])(?:[点时](?P<half>半)?|[:：](?P<m>\d\d))钟?"
+    r"(?:(?P<n>\d{1,2}|十[一二]?|[一二两三四五六七八九])(?:[点时](?P<half>半)?|[:：](?P<m>\d\d))钟?"
     r"(?P<zh>以?之?[后前])|\b(?P<en>after|before)\s+(?P<h>\d{1,2})(?::(?P<em>\d\d))?\s*(?P<half_day>[ap]m)?)",
     re.IGNORECASE,
 )
@@ -141,12 +143,16 @@ def _part(text: str) -> Window | None:
 
 
 def find_window(text: str) -> Window | None:
-    """The part of the day that `text` asks for: 下午, 三点以后, after 3 pm, tonight."""
+    """The part of the day that `text` asks for: 下午, 三点以后, after 3 pm, tonight.
+
+    Three o'clock without more is in the afternoon: few people ask for trains before six.
+    """
     part, hour = _part(text), _HOUR.search(text)
     if hour is None:
         return part
     at = _number(hour["n"] or hour["h"]) * 60 + int(hour["m"] or hour["em"] or (30 if hour["half"] else 0))
-    late = (hour["half_day"] or "").lower() == "pm" or (part is not None and part.start >= 12 * 60)
+    half_day = (hour["half_day"] or "").lower()
+    late = part.start >= 12 * 60 if part else half_day == "pm" or (not half_day and at < 6 * 60)
     at += 12 * 60 if late and at < 12 * 60 else 0
     begins = (hour["zh"] or "").endswith("后") or (hour["en"] or "").lower() == "after"
     start, end = (at, part.end if part else 24 * 60) if begins else (part.start if part else 0, at)

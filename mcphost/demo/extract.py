@@ -1,7 +1,7 @@
 """Values for a tool's parameters, found in the text of a question.
 
-What a parameter means is told by its name and its description: a date, a point, a city. A value of that kind is
-looked for in the text; None where there is none.
+What a parameter means is told by its name and its description: a date, a point, a city. A value of that kind
+is looked for in the text; None where there is none.
 """
 
 import re
@@ -35,7 +35,8 @@ _MEANINGS: tuple[tuple[str, str, str], ...] = (
     ),
 )
 _SHAPES: Mapping[str, str] = {
-    "ip": r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\d.])|(?<![\w:])[0-9a-fA-F]{0,4}(?::[0-9a-fA-F]{0,4}){2,7}(?![\w:])",
+    "ip": r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\d.])"
+    r"|(?<![\w:])[0-9a-fA-F]{0,4}(?::[0-9a-fA-F]{0,4}){2,7}(?![\w:])",
     "station code": r"(?<![A-Za-z])[A-Z]{3}(?![A-Za-z])",
     "url": r"https?://[^\s，。]+",
     "path": r"(?<!\w)(?:~|\.{1,2})?/[\w./-]+|(?<!\w)[\w/-]+(?:\.\w{1,5})+(?!\w)",
@@ -44,7 +45,7 @@ _SHAPES: Mapping[str, str] = {
 }
 _RADIUS = re.compile(r"(\d+(?:\.\d+)?)\s*(公里|千米|km|米|m)(?![a-z])", re.I)
 _NEARBY = re.compile(
-    r"(?:附近|周边|周围|旁边)(?:有|没有|什么|哪些|的)*"
+    r"(?:附近|周边|周围|旁边|[里米]以?内)(?:有|没有|什么|哪些|的)*"
     r"((?!有|没|什么|哪些|好玩|的)[一-鿿]{2,6}?)(?:吗|呢|$|[，。？！,.?])"
 )
 _NEARBY_IN_ENGLISH = re.compile(r"\b(\w+?)s?\s+(?:near|around)\b")
@@ -97,7 +98,7 @@ def rest(text: str) -> str:
 
 
 def places(text: str) -> list[str]:
-    """The places that a question is about: its two ends, or what it quotes or names, or what is left of it."""
+    """The places that a question is about: its two ends, what it quotes or names, or what is left of it."""
     ends = [end for end in phrases.route(text) if end]
     if len(ends) == 2:
         return ends
@@ -106,7 +107,7 @@ def places(text: str) -> list[str]:
     known_cities = phrases.cities(text)
     if points_of_interest := [name for name in phrases.names(text) if name not in known_cities]:
         return points_of_interest
-    before = re.match(r"(.+?)(?:的?附近|的?周边|周围|旁边)", text)
+    before = re.match(r"(.+?)(?:的?附近|的?周边|周围|旁边|\s*\d+\s*(?:公里|千米|米)内)", text)
     left = rest(before[1] if before else text)
     return [piece.strip() for piece in re.split(r"和|与|、|\band\b", left) if piece.strip()]
 
@@ -185,7 +186,7 @@ def _shaped(kind: str, material: Material) -> str | None:
 
 
 def _free_text(material: Material) -> str | None:
-    """Quoted text, or what follows the tool's name or a colon, or the question without the words of asking."""
+    """Quoted text, or what follows the tool's name or a colon, or what is left of the question."""
     if material.quoted:
         return material.quoted.pop(0)
     begins = rf"\b{re.escape(material.word)}\b[:：]?|[:：]" if material.word else r"[:：]"

@@ -53,10 +53,21 @@ def _option(schema: Schema, text: str) -> str | None:
 
 
 def _string(name: str, schema: Schema, material: Material, *, needed: bool) -> str | None:
+    """Its value. What is not needed is left out unless the text says it plainly."""
     kind = meaning(name, schema)
-    if needed or kind not in ("", "text"):
+    if needed:
         return find(kind, schema, material)
-    return nearby(material.text) if kind == "text" else _option(schema, material.text)
+    match kind:
+        case "":
+            return _option(schema, material.text)
+        case "text":
+            return nearby(material.text)
+        case "city":
+            return next(iter(material.cities or phrases.cities(material.text)), None)
+        case "place" | "station":
+            return None
+        case _:
+            return find(kind, schema, material)
 
 
 def _number(material: Material, *, whole: bool) -> int | float | None:

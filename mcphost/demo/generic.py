@@ -1,4 +1,4 @@
-"""The part of the script for everything but trains: pick a tool, fill it in, call it, present what came back."""
+"""The part of the script for everything but trains: pick a tool, fill it in, call it, present its result."""
 
 import re
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ def answer_with_a_tool(turn: Turn, functions: Sequence[Function], forced: Functi
 
 
 def _function(turn: Turn, functions: Sequence[Function]) -> Function | None:
-    """The tool for the question; for one that only adds details (那上海呢？), the tool of the question before."""
+    """The tool for the question; for one that only gives details (那上海呢？), that of the one before."""
     chosen = choose(turn.question, functions)
     if chosen is None and turn.question and only_details(turn.question):
         chosen = choose(former_question(turn), functions)
@@ -45,7 +45,8 @@ def _function(turn: Turn, functions: Sequence[Function]) -> Function | None:
 
 
 def _former_cities(turn: Turn) -> list[str]:
-    return next(filter(None, map(phrases.cities, turn.earlier)), list[str]())
+    """The cities of the last earlier message that named any."""
+    return next((cities for text in turn.earlier if (cities := phrases.cities(text))), list[str]())
 
 
 def _geocoder(functions: Sequence[Function]) -> tuple[Function, str] | None:
@@ -111,9 +112,9 @@ def introduction(turn: Turn, functions: Sequence[Function]) -> str:
         listed = ", ".join(names[:_LISTED]) + (f" and {more} more" if more > 0 else "")
         tools = f"I can call these tools: {listed}." if names else "There are no tools that I could call."
         return (
-            "I am a script that stands in for a model, not a language model: I match words with the names and "
-            f"descriptions of tools, and none matched. {tools}\nTry: “weather in Beijing”, “tickets from Suzhou "
-            "to Beijing tomorrow”, “where is West Lake”, or a tool's name with its arguments."
+            "I am a script that stands in for a model, not a language model: I match words with the names "
+            f"and descriptions of tools, and none matched. {tools}\nTry: “weather in Beijing”, “tickets from "
+            "Suzhou to Beijing tomorrow”, “where is West Lake”, or a tool's name with its arguments."
         )
     listed = "、".join(names[:_LISTED]) + (f" 等 {len(names)} 个" if more > 0 else "")
     tools = f"现有的工具：{listed}。" if names else "眼下没有任何工具可用。"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from mcphost.demo.data import CITIES, PLACES, City, Place, city_names
-from mcphost.demo.server import Refusal
+from mcphost.demo.tool import Refusal
 
 EARTH_RADIUS = 6_371_009.0
 

@@ -5,7 +5,8 @@ cities and places of `data`; ways are estimates, the weather is invented, and ev
 """
 
 from mcphost.demo import places, routes
-from mcphost.demo.server import DemoTool, Handler, JsonSchema, main
+from mcphost.demo.server import main
+from mcphost.demo.tool import DemoTool, Handler, JsonSchema
 
 NAME = "amap-maps"
 

@@ -30,7 +30,7 @@ _EVERYDAY: tuple[tuple[str, str], ...] = (
         "transit direction 公交",
     ),
     (r"多远|距离|多少公里|\bhow far\b|\bdistance\b", "distance 距离"),
-    (r"附近|周边|周围|旁边|\bnearby\b|\baround\b|\bnear\b", "around 周边"),
+    (r"附近|周边|周围|旁边|[里米]以?内|\bnearby\b|\baround\b|\bnear\b", "around 周边"),
     (r"在哪|坐标|经纬度|位置|\bwhere\b|\bcoordinates?\b|\blocate\b|\blocation\b", "geo 坐标"),
     (r"有(?:什么|哪些)|搜索?|找|\bsearch\b|\bfind\b|\blook for\b", "search 搜索"),
     (r"详情|详细|\bdetails?\b", "detail 详情"),
@@ -47,9 +47,9 @@ _EVERYDAY: tuple[tuple[str, str], ...] = (
     (r"思考|想一想|\bthink\b", "think"),
 )
 _STOP = frozenset(
-    "a an the of in on at to for from by with is are was be do does did can could would will please me my i you it "
-    "what which who how when there this that these those and or not any some show tell give get know want need "
-    "tool use call run".split()
+    "a an the of in on at to for from by with is are was be do does did can could would will please me my i "
+    "you it what which who how when there this that these those and or not any some show tell give get know "
+    "want need tool use call run".split()
 )
 _STOP_PAIRS = frozenset(
     ["一个", "一下", "什么", "怎么", "多少", "哪些", "可以", "请问", "帮我", "我想", "看看", "告诉", "的是"]

@@ -12,7 +12,8 @@ from mcphost.demo.dates import without_days
 _LETTER = r"[^\W\d_a-zA-Z的到去从至往吗呢吧怎]"  # of a Chinese name: no particle that would end it
 _MEANS = r"高铁|动车|城际|火车|列车|特快|直达|开车|驾车|打车|骑|走路|步行|公交|地铁"
 _SEATS = r"商务座|[一二]等座|[软硬][座卧]|无座"
-_END = rf"(?=\s|$|[，。？！、,.?!]|的|吗|呢|吧|啊|还?有|票|怎|多|要|需|坐|乘|最|余|换乘|中转|附近|之间|如何|查|哪|{_MEANS}|{_SEATS})"
+_PARTICLES = r"的|吗|呢|吧|啊|还?有|票|怎|多|要|需|坐|乘|最|余|换乘|中转|附近|之间|如何|查|哪"
+_END = rf"(?=\s|$|[，。？！、,.?!]|{_PARTICLES}|{_MEANS}|{_SEATS})"
 _ROUTE = re.compile(
     rf"(?P<from>从|由|自)?\s*(?P<a>{_LETTER}{{2,12}}?)\s*(?:出发|坐车|乘车|开车|骑车)?\s*"
     rf"(?:前往|到|去|至|往|飞|→|—+|-+>?|~)\s*(?P<b>{_LETTER}{{2,10}}?){_END}"
@@ -29,7 +30,7 @@ _NAMES = rf"{_WORD}(?:\s+{_WORD}){{0,4}}?"
 _ENGLISH_ROUTE = re.compile(
     rf"\b(?:from|between)\s+(?P<a>{_NAMES})\s+(?:to|and)\s+(?P<b>{_NAMES}){_ENGLISH_END}", re.I
 )
-_ENGLISH_PAIR = re.compile(rf"\b(?P<a>[A-Z][\w'’]*)\s+to\s+(?P<b>[A-Z][\w'’]*)")
+_ENGLISH_PAIR = re.compile(r"\b(?P<a>[A-Z][\w'’]*)\s+to\s+(?P<b>[A-Z][\w'’]*)")
 _ENGLISH_TO = re.compile(rf"\bto\s+(?P<b>[A-Z][\w'’]*(?:\s+[A-Z][\w'’]*)*){_ENGLISH_END}")
 _ENGLISH_FROM = re.compile(rf"\bfrom\s+(?P<a>[A-Z][\w'’]*(?:\s+[A-Z][\w'’]*)*){_ENGLISH_END}")
 

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Any
 
-from mcphost.demo.data import CITIES, PLACES, City, Place, city_names, find_city, spelling
+from mcphost.demo.data import CITIES, KINDS, PLACES, City, Place, city_names, find_city, spelling
 from mcphost.demo.geography import centre, city_around, covered_point, nearest_place, straight, where
-from mcphost.demo.server import Refusal, today, weekday
+from mcphost.demo.tool import Refusal, today, weekday
 from mcphost.demo.weather import forecast
 
 Arguments = Mapping[str, Any]
@@ -83,13 +83,28 @@ def _is_called(place: Place, *cores: str) -> bool:
     return False
 
 
+def _may_be_in(place: Place, address: str) -> bool:
+    """Whether a place lies in the province and the city that an address names, if it names any."""
+    text, home = spelling(address), known_city(place.city)
+    for known, own in (
+        ({city.province for city in CITIES}, home.province),
+        ({city.full_name for city in CITIES}, home.full_name),
+        ({spelling(city.pinyin) for city in CITIES}, spelling(home.pinyin)),
+    ):
+        if own not in text and any(name in text for name in known):
+            return False
+    return True
+
+
 def geocode(arguments: Arguments) -> str:
     address = arguments["address"]
     city = known_city(arguments["city"]) if arguments.get("city") else None
     whole = find_city(address) or find_city(_core(address, city))
     if whole is not None and city in (None, whole):
         return reply(results=[{**_region(whole), "level": "城市", "location": str(centre(whole))}])
-    candidates = [place for place in PLACES if city is None or place.city == city.name]
+    candidates = [
+        place for place in PLACES if (city is None or place.city == city.name) and _may_be_in(place, address)
+    ]
     found = [place for place in candidates if _is_called(place, _core(address, city), _core(address, None))]
     if len(found) == 1:
         place = found[0]
@@ -172,7 +187,7 @@ def detail(arguments: Arguments) -> str:
 
 def _fits(place: Place, word: str) -> bool:
     word = spelling(word)
-    texts = (place.name, place.english, place.kind, place.address)
+    texts = (place.name, place.english, place.kind, KINDS[place.kind], place.address)
     return any(word in spelling(text) for text in texts) or place.kind in word
 
 
@@ -186,7 +201,7 @@ def _search(places: Iterable[Place], keywords: str) -> list[Place]:
 
 
 def _found(places: list[dict[str, object]]) -> str:
-    kinds = "、".join(sorted({place.kind for place in PLACES}))
+    kinds = "、".join(KINDS)
     note = "演示数据。" if places else f"演示数据里没有这样的地点。收录的种类有{kinds}。"
     return reply(count=len(places), pois=places, note=note)
 

@@ -13,7 +13,7 @@ from mcphost.demo.turn import as_object, read
 
 
 def plan(messages: Sequence[Mapping[str, Any]], tools: object = None, tool_choice: object = None) -> Reply:
-    """What comes next. `tool_choice` "none" makes it words, a named function makes it that function's call."""
+    """What comes next. `tool_choice` "none" makes it words, a named function that function's call."""
     turn, functions = read(messages), read_tools(tools)
     if tool_choice == "none":
         return Say(results(turn, turn.steps, functions) if turn.steps else introduction(turn, functions))

@@ -11,6 +11,7 @@ from typing import Any
 from mcphost.demo.dates import find_day
 from mcphost.demo.toolbox import Function, short_name
 from mcphost.demo.turn import Step, Turn, as_list, as_object, read_json
+from mcphost.demo.wish import former_question, only_details
 
 LONGEST = 6000
 """Characters of one result that are repeated; the rest is left out, and said to be."""
@@ -28,6 +29,15 @@ _WEATHER_IN_ENGLISH = {
     "nightweather": "night {}",
     "daytemp": "high {}℃",
     "nighttemp": "low {}℃",
+}
+_SKY_IN_ENGLISH = {
+    "晴": "clear",
+    "多云": "cloudy",
+    "阴": "overcast",
+    "小雨": "light rain",
+    "中雨": "rain",
+    "雷阵雨": "thunderstorms",
+    "小雪": "light snow",
 }
 
 
@@ -92,12 +102,13 @@ def _weather(about: Mapping[str, Any], forecasts: Sequence[Any], turn: Turn) -> 
         for day in chosen
     ]
     note = [str(about["note"])] if about.get("note") else []
-    return "\n".join([f"{about.get('city', '')}{colon}{missing}", *lines, *note])
+    return "\n".join([f"{about.get('city', '')}{colon}{missing}".rstrip(), *lines, *note])
 
 
 def _asked_day(days: Sequence[Mapping[str, Any]], turn: Turn) -> tuple[Sequence[Mapping[str, Any]], str]:
     """The days to show, and what to say when the one that was asked for is not among them."""
-    word = find_day(turn.question)
+    former = former_question(turn) if only_details(turn.question) else ""
+    word = find_day(turn.question) or find_day(former)
     if word is None or not days:
         return days, ""
     try:

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 from mcphost.demo.data import STATION_BY_NAME, STATION_BY_TELECODE, STATIONS, Station, city_names, find_city
 from mcphost.demo.interline import Change, changes
-from mcphost.demo.server import Refusal, today, weekday
 from mcphost.demo.timetable import DAY, PLENTY, TRAIN_BY_NO, Seat, Train, Trip, clock, scope, trips
+from mcphost.demo.tool import Refusal, today, weekday
 
 PRESALE_DAYS = 15
 """How many days ahead tickets are on sale."""

@@ -19,8 +19,8 @@ from mcphost.demo.geography import (
     straight,
 )
 from mcphost.demo.places import known_city, reply
-from mcphost.demo.server import Refusal, today
 from mcphost.demo.timetable import clock, scope, trips
+from mcphost.demo.tool import Refusal, today
 
 Arguments = Mapping[str, Any]
 

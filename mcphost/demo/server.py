@@ -1,84 +1,28 @@
-"""What the two demo servers share: tools as data, checked arguments, stdio, today's date."""
+"""The demo's tools served over MCP on stdin and stdout."""
 
-import os
 import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import date, datetime, timedelta, timezone
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import anyio
 import mcp_types as types
-from jsonschema import Draft7Validator
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
 from mcphost import __version__
-
-DATE_VARIABLE = "MCPHOST_DEMO_DATE"
-"""Environment variable that holds the servers' today (YYYY-MM-DD) instead of the real one."""
-
-WEEKDAYS = "一二三四五六日"
-
-JsonSchema = dict[str, Any]
-"""The schema of a tool's arguments: an object with `properties`."""
-
-Handler = Callable[[Mapping[str, Any]], str]
-
-
-class Refusal(Exception):
-    """A tool cannot do what was asked. The message goes back as an error result, for the model to read."""
-
-
-@dataclass(frozen=True, slots=True)
-class DemoTool:
-    """`handler` gets arguments that fit `schema`, defaults filled in, and gives the result's text."""
-
-    name: str
-    description: str
-    schema: JsonSchema
-    handler: Handler
-
-
-def today() -> date:
-    """The date in China (UTC+8 all year round, so no time zone database is needed).
-
-    Raises ValueError when `DATE_VARIABLE` is set to something that is no date.
-    """
-    fixed = os.environ.get(DATE_VARIABLE)
-    return date.fromisoformat(fixed) if fixed else datetime.now(timezone(timedelta(hours=8))).date()
-
-
-def weekday(day: date) -> str:
-    return f"星期{WEEKDAYS[day.weekday()]}"
-
-
-def run_tool(tool: DemoTool, arguments: Mapping[str, Any]) -> types.CallToolResult:
-    """Check the arguments, call the handler; trouble of either kind is an error result."""
-    try:
-        text = tool.handler(_checked(tool.schema, arguments))
-    except Refusal as refusal:
-        return types.CallToolResult(content=[types.TextContent(text=str(refusal))], is_error=True)
-    return types.CallToolResult(content=[types.TextContent(text=text)])
-
-
-def _checked(schema: JsonSchema, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-    problems: list[str] = []
-    for error in Draft7Validator(schema).iter_errors(dict(arguments)):  # pyright: ignore[reportUnknownMemberType]
-        where = ".".join(str(part) for part in error.absolute_path)
-        problems.append(f"{where}: {error.message}" if where else error.message)
-    if problems:
-        raise Refusal("参数有误：" + "；".join(problems))
-    defaults = {k: v["default"] for k, v in schema["properties"].items() if "default" in v}
-    return defaults | dict(arguments)
+from mcphost.demo.tool import DATE_VARIABLE, DemoTool, Refusal, today
 
 
 def build(name: str, tools: Sequence[DemoTool]) -> Server[Any]:
-    """An MCP server that lists and runs `tools`. All of them only read, and say so."""
+    """An MCP server that lists and runs `tools`. All of them only read, and say so.
+
+    A refusal is an error result, for the model to read; a tool that does not exist is a protocol error
+    (MCP 2025-11-25, "Tools", error handling).
+    """
     by_name = {tool.name: tool for tool in tools}
     read_only = types.ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
     listed = [
@@ -97,7 +41,10 @@ def build(name: str, tools: Sequence[DemoTool]) -> Server[Any]:
         tool = by_name.get(params.name)
         if tool is None:
             raise MCPError(code=types.INVALID_PARAMS, message=f"Unknown tool: {params.name}")
-        return run_tool(tool, params.arguments or {})
+        try:
+            return types.CallToolResult(content=[types.TextContent(text=tool(params.arguments or {}))])
+        except Refusal as refusal:
+            return types.CallToolResult(content=[types.TextContent(text=str(refusal))], is_error=True)
 
     return Server(name, version=__version__, on_list_tools=list_tools, on_call_tool=call_tool)
 

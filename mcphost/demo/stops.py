@@ -12,7 +12,7 @@ _NUMBER = re.compile(r"(?<![A-Za-z0-9])[GDCZTK]\d{1,4}(?!\d)")
 
 
 def answer_about_stops(turn: Turn, functions: Sequence[Function]) -> Reply | None:
-    """The call for a question such as "G902 经停哪些站"; None when it is another, or its call has been made."""
+    """The call for a question such as "G902 经停哪些站"; None for others, and once it has been made."""
     tool = find_tool(functions, "get-train-route-stations")
     number = _NUMBER.search(turn.question)
     if tool is None or number is None or not _STOPS.search(turn.question) or turn.steps:

@@ -12,6 +12,7 @@ from datetime import date
 from mcphost.demo.data import CITY_BY_NAME, STATION_BY_NAME
 from mcphost.demo.present import failures
 from mcphost.demo.script import Do, Planned, Reply, Say, call
+from mcphost.demo.tool import weekday
 from mcphost.demo.toolbox import Function, find_tool, is_tool
 from mcphost.demo.turn import Turn, as_object, read_json
 from mcphost.demo.wish import Wish, understand
@@ -21,7 +22,8 @@ _TICKETS, _INTERLINE = "get-tickets", "get-interline-tickets"
 
 _RIDE = re.compile(
     r"^(?P<number>\w+)（train_no: \w+）(?P<board>\S+?)\[\w+\] (?P<start>\d\d):(?P<minute>\d\d) 开 → "
-    r"(?P<leave>\S+?)\[\w+\] (?P<end>\d\d:\d\d) 到(?P<later>（[^）]*）)?，全程 (?P<duration>\S+)\n +(?P<seats>.+)$",
+    r"(?P<leave>\S+?)\[\w+\] (?P<end>\d\d:\d\d) 到(?P<later>（[^）]*）)?，"
+    r"全程 (?P<duration>\S+)\n +(?P<seats>.+)$",
     re.M,
 )
 _SOLD_OUT = "售完"
@@ -34,7 +36,9 @@ _SEATS_IN_ENGLISH = {
     "硬卧": "hard sleeper",
     "硬座": "hard seat",
 }
-_NOTE_IN_ENGLISH = "(Demo data: trains, times, prices and seats are invented, and trains that have left today are listed too.)"
+_NOTE_IN_ENGLISH = (
+    "(Demo data: all of it is invented, and the whole day is listed, whatever the time is now.)"
+)
 _KINDS = {"G": ("高铁", "high-speed trains"), "D": ("动车", "D trains")}
 
 
@@ -125,7 +129,7 @@ def _is_station(name: str) -> bool:
 
 
 def _look_up(wish: Wish, cities: Function, stations: Function | None) -> Do:
-    """Ask for the codes of both ends: in one call, or in two side by side when one is a city and one a station."""
+    """Ask for the codes of both ends: in one call, or two side by side for a city and a station."""
     ends = [end for end in (wish.origin, wish.destination) if end]
     named = [end for end in ends if stations and _is_station(end)]
     calls: list[Planned] = []
@@ -168,14 +172,14 @@ def _with_codes(turn: Turn, wish: Wish, today_text: str, codes: dict[str, str], 
     if found is not None:
         return Say(_answer(wish, found, today, day, english=turn.english))
     arguments = {"date": day.isoformat(), "fromStation": codes[origin], "toStation": codes[destination]}
-    options = {"trainFilterFlags": wish.flags, "sortFlag": wish.sort}
+    options = {"trainFilterFlags": wish.flags, "sortFlag": wish.sort, "showWZ": wish.change}
     return call(tickets, **arguments, **{key: value for key, value in options.items() if value})
 
 
 def _day_name(today: date, day: date) -> str:
     relative = {0: "今天", 1: "明天", 2: "后天"}.get((day - today).days)
-    weekday = f"星期{'一二三四五六日'[day.weekday()]}"
-    return f"{day}（{relative}，{weekday}）" if relative else f"{day}（{weekday}）"
+    names = [name for name in (relative, weekday(day)) if name]
+    return f"{day}（{'，'.join(names)}）"
 
 
 def _answer(wish: Wish, text: str, today: date, day: date, *, english: bool) -> str:

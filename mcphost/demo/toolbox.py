@@ -53,7 +53,9 @@ def find_tool(functions: Sequence[Function], raw: str) -> Function | None:
 
 
 def short_name(function: Function, functions: Sequence[Function]) -> str:
-    """A tool's name as people would say it: without what it shares with its server's other tools."""
-    head, dash, tail = function.name.rpartition("__" if "__" in function.name else "-")
+    """A tool's name as people would say it: without its server's, or what it shares with other tools."""
+    if "__" in function.name:
+        return function.name.rpartition("__")[2] or function.name
+    head, dash, tail = function.name.rpartition("-")
     shared = dash and any(other.name.startswith(head + dash) for other in functions if other != function)
     return tail if shared else function.name

@@ -5,7 +5,8 @@ The trains are those of `timetable`: invented, and marked as demo data in every 
 """
 
 from mcphost.demo import railway
-from mcphost.demo.server import DemoTool, JsonSchema, main
+from mcphost.demo.server import main
+from mcphost.demo.tool import DemoTool, JsonSchema
 
 NAME = "12306-mcp"
 

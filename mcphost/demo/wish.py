@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
+from mcphost.demo.data import PLACES
 from mcphost.demo.dates import DayWord, Window, find_day, find_window, without_days
 from mcphost.demo.phrases import Route, names, route, strip_filler
 from mcphost.demo.turn import Turn
@@ -14,7 +15,8 @@ _TRAIN = re.compile(
     r"高铁|动车|城际|火车|列车|车次|特快|快车|\btrains?\b|\brail(?:way)?\b|\bhigh[- ]speed\b", re.I
 )
 _OTHER = re.compile(
-    r"怎么走|多远|距离|开车|驾车|步行|走路|骑|经停|停靠|停哪|代码|电报码|坐标|\bhow far\b|\bdistance\b|\bstation codes?\b",
+    r"怎么走|多远|距离|开车|驾车|步行|走路|骑|地铁|公交|公共交通|经停|停靠|停哪|代码|电报码|坐标"
+    r"|\bhow far\b|\bdistance\b|\bstation codes?\b|\bsubway\b|\bbus\b",
     re.I,
 )
 _CHANGE = re.compile(r"中转|换乘|转车|\btransfer\b|\bconnections?\b|\bchange trains\b|\binterline\b", re.I)
@@ -34,15 +36,19 @@ _SORTS: tuple[tuple[str, str], ...] = (
     (r"最早|\bearliest\b", "startTime"),
 )
 _NOTHING_ELSE = re.compile(
-    r"换乘|中转|转车|如果|改成|换成|[\s，。？！、,.?!的呢吗吧啊有还没要那就和到去从往站市票车]|查|看|怎么样|高铁|动车|火车|特快|最[快早]"
+    r"换乘|中转|转车|如果|改成|换成|出发|[\s，。？！、,.?!的呢吗吧啊有还没要那就和到去从往站市票车]|查|看|怎么样|高铁|动车|火车|特快|最[快早]"
     r"|\b(?:what|how|about|and|of|on|for|the|to|from|in|is|are|there|any|trains?|tickets?|instead)\b",
     re.I,
+)
+
+_SIGHTS = frozenset(
+    name for place in PLACES for name in (place.name, place.english) if place.kind != "火车站"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """`flags` are 12306's letters for kinds of train, `sort` its `sortFlag`; `change`: with a change of trains."""
+    """`flags` are 12306's letters for kinds of train, `sort` its `sortFlag`; `change`: by changing trains."""
 
     origin: str | None = None
     destination: str | None = None
@@ -80,20 +86,29 @@ def _about_trains(text: str) -> bool:
         return False
     if _TICKET.search(text):
         return True
-    named = route(text) != Route(None, None)
-    return named and bool(_TRAIN.search(text) or _CHANGE.search(text))
+    ends = route(text)
+    if ends == Route(None, None):
+        return False
+    return bool(_TRAIN.search(text) or _CHANGE.search(text)) or _only_a_journey(text, ends)
+
+
+def _only_a_journey(text: str, ends: Route) -> bool:
+    """Whether a message gives the two ends of a way and at most a time: 后天从上海到杭州."""
+    sights = _SIGHTS.intersection(ends)
+    follows_up = re.search(r"呢\W*$|^那|\b(?:what|how) about\b", text)
+    return None not in ends and not sights and not follows_up and only_details(text)
 
 
 def only_details(text: str) -> bool:
     """Whether a message says nothing but where, when and what kind: 那明天下午呢？"""
-    rest = without_days(strip_filler(text))
+    rest = strip_filler(without_days(text))
     for name in names(rest):
         rest = rest.replace(name, " ")
     return not _NOTHING_ELSE.sub("", rest)
 
 
 def _with_ends(wish: Wish, earlier: Sequence[str]) -> Wish:
-    """`wish` with the ends that it leaves open taken from earlier questions about trains, the newest first."""
+    """`wish` with the ends that it leaves open from earlier questions about trains, the newest first."""
     for text in earlier:
         if wish.complete:
             break
@@ -104,14 +119,17 @@ def _with_ends(wish: Wish, earlier: Sequence[str]) -> Wish:
 
 
 def _refined(wish: Wish, text: str) -> Wish:
-    """`wish` with what a message adds that gives only details: 那明天下午呢？ A bare name is the end that was open."""
+    """`wish` with what a message adds that gives only details: 那明天下午呢？
+
+    A bare name is where from when only that was open, else where to.
+    """
     new, found = _read(text), names(text)
-    bare = found[0] if len(found) == 1 and new.origin is None and new.destination is None else None
-    origin = new.origin or wish.origin or bare
-    destination = new.destination or wish.destination or (bare if bare != origin else None)
+    if len(found) == 1 and new.origin is None and new.destination is None:
+        opened = "origin" if wish.origin is None else "destination"
+        new = replace(new, **{opened: found[0]})
     return Wish(
-        origin,
-        destination,
+        new.origin or wish.origin,
+        new.destination or wish.destination,
         new.day or wish.day,
         new.window or wish.window,
         new.flags or wish.flags,
@@ -128,8 +146,8 @@ def former_question(turn: Turn) -> str:
 def understand(turn: Turn) -> Wish | None:
     """What trains are asked for; None when the question is about something else.
 
-    A question that gives only details adds them to the last question about trains: the one just before, or any
-    earlier one when it speaks of trains itself.
+    A question that gives only details adds them to the last question about trains: the one just before,
+    or any earlier one when it speaks of trains itself.
     """
     said = (turn.question, *turn.earlier)
     asked = next((index for index, text in enumerate(said) if _about_trains(text)), None)

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 
 import anyio
 
-from mcphost.text import printable
 from mcphost.hooks import Allow, Asked, Decision, Hooks, NoHooks, Refuse
 from mcphost.terminal.ask import Ended, Lines
 from mcphost.terminal.output import is_interactive, note
+from mcphost.text import printable
 
 
 class TerminalHooks:

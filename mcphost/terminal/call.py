@@ -8,7 +8,6 @@ import anyio
 
 from mcphost import config as configuration
 from mcphost.config import Config
-from mcphost.text import printable
 from mcphost.errors import ConfigError, McphostError, ToolError
 from mcphost.events import attachment_json
 from mcphost.hooks import AllowAll
@@ -16,10 +15,11 @@ from mcphost.host import Host
 from mcphost.messages import ToolResult
 from mcphost.terminal.output import note, write, write_json
 from mcphost.terminal.setup import Settings, none_usable, opened, pending
+from mcphost.text import printable
 
 
 def arguments_of(text: str) -> dict[str, Any]:
-    """The JSON object typed as arguments; nothing is none. Raises `ConfigError` that says where it is wrong."""
+    """The JSON object typed as arguments; nothing is none. Raises `ConfigError`."""
     if not text.strip():
         return {}
     try:

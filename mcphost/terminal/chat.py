@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import anyio
 
 from mcphost.config import Config
-from mcphost.text import printable
 from mcphost.events import Done, Failed
 from mcphost.hooks import AllowAll
 from mcphost.host import Host
@@ -18,6 +17,7 @@ from mcphost.terminal.output import note
 from mcphost.terminal.run import Account, show_text
 from mcphost.terminal.setup import Settings, opened
 from mcphost.terminal.steps import line_of
+from mcphost.text import printable
 
 COMMANDS: Mapping[str, str] = {
     "/help": "this list",

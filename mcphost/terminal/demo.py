@@ -30,7 +30,9 @@ async def demo(question: str | None, *, as_chat: bool, interrupts: Interrupts) -
     with ScriptedModel() as model:
         config = configuration.parse(demo_config(model.base_url), source=None, environ=os.environ)
         if as_chat:
-            opening = Opening(greeting=(*_ABOUT, f"Try: {question or QUESTION}", "/help lists the commands."), yes=True)
+            opening = Opening(
+                greeting=(*_ABOUT, f"Try: {question or QUESTION}", "/help lists the commands."), yes=True
+            )
             return await chat(config, Settings(), opening, interrupts)
         for line in _ABOUT:
             write(styled(line, "dim", sys.stdout))
@@ -50,7 +52,7 @@ async def _answer(config: Config, question: str) -> int:
 def _introduce(host: Host, question: str) -> None:
     write("")
     for server in host.servers.values():
-        write(f"{server.name}: {len(server.tools)} tools, MCP {server.protocol}, ready in {server.seconds:.1f} s")
+        write(f"{server.name}: {len(server.tools)} tools, ready in {server.seconds:.1f} s")
     write("")
     write(styled(f"> {question}", "bold", sys.stdout))
 

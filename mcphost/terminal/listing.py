@@ -5,13 +5,13 @@ import sys
 from typing import Any, Literal
 
 from mcphost.config import Config
-from mcphost.text import printable
 from mcphost.errors import McphostError
 from mcphost.fleet import Server
 from mcphost.host import Host
 from mcphost.terminal.output import note, styled, write, write_json
-from mcphost.terminal.setup import Settings, opened, settled, what
+from mcphost.terminal.setup import Settings, opened, settled
 from mcphost.terminal.width import cut
+from mcphost.text import printable
 
 
 async def tools(config: Config, settings: Settings, output: Literal["table", "openai", "mcp"]) -> int:
@@ -64,7 +64,7 @@ def _as_json(host: Host, server: Server) -> dict[str, Any]:
     return {
         "name": server.name,
         "state": server.state,
-        "what": what(server.spec),
+        "what": server.spec.summary(),
         "protocol": server.protocol,
         "server": server.info,
         "tools": len(server.tools),
@@ -89,7 +89,7 @@ def _show_servers(host: Host, *, verbose: bool) -> None:
                 f"{len(server.tools)} tools, MCP {server.protocol}, {took}, {printable(server.info or '')}"
             )
         else:
-            about = what(server.spec) if server.error is None else printable(server.error.reason)
+            about = server.spec.summary() if server.error is None else printable(server.error.reason)
         write(f"{server.name:<{name_width}}  {state}  {about}")
         if server.error is not None and server.error.hint:
             write(f"{'':<{name_width}}  hint: {server.error.hint}")
@@ -102,7 +102,7 @@ def _show_servers(host: Host, *, verbose: bool) -> None:
 
 
 def _show_more(server: Server, margin: str) -> None:
-    write(f"{margin}  {printable(what(server.spec))}")
+    write(f"{margin}  {printable(server.spec.summary())}")
     if server.log is not None:
         write(f"{margin}  stderr: {server.log}")
         for line in server.last_words(8):

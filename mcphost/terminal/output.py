@@ -5,8 +5,8 @@ import os
 import sys
 from typing import Any, TextIO
 
-from mcphost.text import printable
 from mcphost.errors import McphostError
+from mcphost.text import printable
 
 
 class Closed(Exception):
@@ -33,7 +33,7 @@ def abandon_stdout() -> None:
 
 
 def note(text: str, *, style: str | None = None) -> None:
-    """A line for the person, to stderr. `text` is safe to print. A stderr that is closed is no reason to stop."""
+    """A line for the person, to stderr. `text` is safe to print. A closed stderr is no reason to stop."""
     try:
         sys.stderr.write(styled(text, style, sys.stderr) + "\n")
         sys.stderr.flush()

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from mcphost.config import Config
-from mcphost.text import printable
 from mcphost.conversation import ToolChoice
 from mcphost.errors import ConfigError, LimitReached, McphostError
 from mcphost.events import Done, Event, Failed, Result, Round, RoundUsage, Text, to_json, usage_json
@@ -17,6 +16,7 @@ from mcphost.terminal.approve import TerminalHooks
 from mcphost.terminal.output import note, write, write_json
 from mcphost.terminal.setup import Settings, opened, settled
 from mcphost.terminal.steps import line_of
+from mcphost.text import printable
 
 Output = Literal["text", "json", "stream-json"]
 

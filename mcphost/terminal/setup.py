@@ -13,7 +13,7 @@ import anyio
 
 from mcphost import config as configuration
 from mcphost import paths, trust
-from mcphost.config import Approve, Config, ServerSpec
+from mcphost.config import Approve, Config
 from mcphost.errors import AuthRequired, ConfigError, McphostError, ServerError
 from mcphost.hooks import Hooks
 from mcphost.host import Host
@@ -68,8 +68,9 @@ def _files(settings: Settings) -> list[Path]:
 
 def _confirm(path: Path) -> None:
     """Ask once a content whether a file of the working folder may run its commands."""
-    content = path.read_bytes()
-    if trust.is_trusted(content):
+    config = configuration.load([path], environ=os.environ)
+    digest = config.digests[path.absolute()]
+    if trust.is_trusted(digest):
         return
     name = f"./{path.relative_to(Path.cwd())}" if path.is_relative_to(Path.cwd()) else str(path)
     if not is_interactive():
@@ -78,19 +79,12 @@ def _confirm(path: Path) -> None:
             hint=f"Name it if it is yours: -c {name}",
         )
     note(f"{name} lies in the working folder. It would start or reach:")
-    for spec in configuration.load([path], environ=os.environ).servers.values():
+    for spec in config.servers.values():
         if spec.enabled:
-            note(f"  {spec.name}: {what(spec)}")
+            note(f"  {spec.name}: {spec.summary()}")
     if not _yes("Use it, now and from now on as long as it is unchanged?"):
         raise ConfigError(f"{name} was not confirmed", hint="Name another file with -c FILE.")
-    trust.remember(content)
-
-
-def what(spec: ServerSpec) -> str:
-    """What a server is, without its secrets: its command line or its address."""
-    if spec.command is not None:
-        return " ".join([spec.command, *spec.args])
-    return configuration.redact_url(spec.url) if spec.url else spec.builtin or spec.type
+    trust.remember(digest, path)
 
 
 def _yes(question: str) -> bool:

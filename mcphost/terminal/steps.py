@@ -5,10 +5,10 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from mcphost.text import printable
 from mcphost.events import Call, Event, Progress, Result, ServerChanged, ServerLog, Warned
 from mcphost.messages import ToolResult
 from mcphost.terminal.output import styled
+from mcphost.text import printable
 
 _WIDTH = 100
 

@@ -1,0 +1,45 @@
+"""Which files of a working folder their user has confirmed.
+
+A `servers.json` that was only found could come with a stranger's repository, and runs commands. What is
+confirmed is its content at its place: the same text in another folder may start other programs, such as its
+own `./server.py`.
+"""
+
+import os
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+from mcphost import paths
+
+
+def folder(environ: Mapping[str, str] | None = None) -> Path:
+    """Where confirmations are kept: a file each, named by its digest. $MCPHOST_DATA_DIR moves it."""
+    moved = (os.environ if environ is None else environ).get("MCPHOST_DATA_DIR")
+    return (Path(moved) if moved else paths.data_folder()) / "trusted"
+
+
+def digest(path: Path, content: bytes) -> str:
+    """What `content` at `path` is known by."""
+    place = os.fsencode(os.path.realpath(path))
+    return sha256(sha256(place).digest() + content).hexdigest()
+
+
+def is_trusted(digest: str, *, environ: Mapping[str, str] | None = None) -> bool:
+    """Whether the file of this digest was confirmed. What cannot be read was not."""
+    return os.path.isfile(folder(environ) / digest)
+
+
+def remember(digest: str, path: Path, *, environ: Mapping[str, str] | None = None) -> None:
+    """Confirms a digest, from now on. `path` is noted for people who look. Raises `OSError`."""
+    place = folder(environ)
+    place.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with NamedTemporaryFile("wb", dir=place, prefix=".new-", delete=False) as scratch:
+        try:
+            scratch.write(os.fsencode(os.path.realpath(path)) + b"\n")
+            scratch.close()
+            os.replace(scratch.name, place / digest)
+        except BaseException:
+            os.unlink(scratch.name)
+            raise
