@@ -41,7 +41,8 @@ if TYPE_CHECKING:
     from mcphost.hooks import Allow, AllowAll, Asked, Decision, Hooks, NoHooks, Refuse
     from mcphost.host import ChatReply, Host, Turn
     from mcphost.messages import Attachment, ToolCall, ToolResult, Usage
-    from mcphost.model import Model, OpenAIModel, Reply
+    from mcphost.model import Model, Reply
+    from mcphost.openai_model import OpenAIModel
 
 __version__ = "0.1.0"
 
@@ -77,7 +78,8 @@ _MODULES = {
     "mcphost.hooks": ("Allow", "AllowAll", "Asked", "Decision", "Hooks", "NoHooks", "Refuse"),
     "mcphost.host": ("ChatReply", "Host", "Turn"),
     "mcphost.messages": ("Attachment", "ToolCall", "ToolResult", "Usage"),
-    "mcphost.model": ("Model", "OpenAIModel", "Reply"),
+    "mcphost.model": ("Model", "Reply"),
+    "mcphost.openai_model": ("OpenAIModel",),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 

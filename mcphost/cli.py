@@ -3,6 +3,7 @@
 A command's world is imported when that command runs, so that help, versions and usage errors are quick.
 """
 
+import io
 import os
 import stat
 import sys
@@ -98,7 +99,7 @@ class _Commands(click.Group):
         except click.UsageError as exc:
             near = get_close_matches(args[0], self.commands, n=1)
             if near:
-                exc.message += f" Did you mean {near[0]!r}?"
+                raise click.UsageError(f"{exc.message} Did you mean {near[0]!r}?", ctx) from None
             raise
 
 
@@ -205,7 +206,7 @@ def chat(settings: "Settings", system: str | None, yes: bool) -> int:
     from mcphost.terminal.setup import load_config, with_model
 
     config = with_model(load_config(settings), settings)
-    opening = world.Opening(system=text, yes=yes)
+    opening = world.Opening(system=text, yes=yes, wait=not sys.stdin.isatty())
     return supervise(lambda interrupts: world.chat(config, settings, opening, interrupts))
 
 
@@ -285,7 +286,7 @@ def demo(question: str | None, as_chat: bool) -> int:
 def main() -> NoReturn:
     """Run the command line and exit with the code that tells how it went."""
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
+        if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # what a terminal cannot show is no reason to stop
     sys.exit(_exit_code())
 

@@ -23,6 +23,7 @@ from mcp_types import (
 from mcphost import __version__
 from mcphost.config import Limits, ServerSpec
 from mcphost.errors import ConnectFailed, ServerError, ServerLost, ToolError
+from mcphost.events import ProgressFn
 from mcphost.trace import Record, nothing
 from mcphost.transport.http import sse_transport, streamable_transport
 from mcphost.transport.memory import InProcessServer, memory_transport
@@ -38,9 +39,6 @@ PAGES: Final = 1000
 _PROBE_SECONDS: Final = 10.0
 _CLOSE_SECONDS: Final = 6.0
 _CLIENT: Final = Implementation(name="mcphost", version=__version__)
-
-ProgressFn = Callable[[float, float | None, str | None], Awaitable[None]]
-"""Takes progress so far, the total if known, and a message if there is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +251,7 @@ class Connector:
             return ConnectFailed(name, reason, hint=hint)
         if child is not None and is_closed(exc):
             reason = "the server ended before it was ready" + await last_words(child)
-            hint = f"Run it by hand to see more: {self._spec.command} {' '.join(self._spec.args)}".rstrip()
+            hint = f"Run it by hand to see more: {self._spec.summary()}"
             return ConnectFailed(name, reason, hint=hint)
         return explain(self._spec, exc)
 

@@ -6,20 +6,17 @@ closing request lets the model answer from what it has.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 from mcphost import content, history
 from mcphost.catalog import Catalog
 from mcphost.config import Limits
 from mcphost.dialect import Dialect
 from mcphost.errors import ModelError
-from mcphost.events import Done, Event, Result, Round, RoundUsage
+from mcphost.events import Done, Event, Result, Round, RoundUsage, Warned
 from mcphost.messages import Message, ToolCall, ToolResult, Usage
-from mcphost.model import Model, Reply
+from mcphost.model import Model, Reply, ToolChoice
 from mcphost.router import Emit
-
-ToolChoice = str | dict[str, Any] | None
-"""`auto`, `none`, `required`, or `{"type": "function", "function": {"name": …}}`."""
 
 
 class Tools(Protocol):
@@ -91,17 +88,22 @@ async def _ask(
     may_be_empty: bool,
 ) -> Reply:
     """One reply with something in it; an empty one is asked for once more."""
+    functions = catalog.functions
+    choice = tool_choice if functions else None
+    reason: str | None = None
     for _ in range(2):
-        functions = catalog.functions
-        choice = tool_choice if functions else None
         reply = await model.reply(messages, tools=functions, tool_choice=choice, emit=emit)
         tally.usage += reply.usage
+        for warning in reply.warnings:
+            await emit(Warned(warning))
         await emit(RoundUsage(tally.rounds, reply.usage))
         if reply.text.strip() or reply.calls or may_be_empty:
             return reply
-    reason = reply.finish_reason or "no reason given"
+        reason = reply.finish_reason
     hint = "Ask again, or in other words; if it persists, try another model."
-    raise ModelError(f"{model.name} answered twice with neither text nor calls ({reason})", hint=hint)
+    raise ModelError(
+        f"{model.name} answered twice with neither text nor calls ({reason or 'no reason given'})", hint=hint
+    )
 
 
 async def _run_calls(

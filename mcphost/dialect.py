@@ -17,9 +17,9 @@ class SchemaRules:
     `keywords` is the whole list of keywords that may appear, None where any may. `null` says how an
     optional null is spelled: as a member of `type`, as `anyOf` with a null branch, or as `nullable: true`;
     but for the first, a schema has one type. `refused` are keywords that may not appear though others may.
-    `lone_union`: beside `anyOf` nothing constrains. `typed`: what constrains one type stands beside that type.
-    `any_type`: a schema that takes anything, and is not `{}`, lists all types. `string_enums`: an `enum` holds
-    strings, none of them empty. `formats`: the formats that each type may have, None where any.
+    `lone_union`: beside `anyOf` nothing constrains. `typed`: what constrains a type stands beside that type.
+    `any_type`: a schema that takes anything, and is not `{}`, lists all types. `string_enums`: an `enum` has
+    only strings, none of them empty. `formats`: the formats that each type may have, None where any.
     """
 
     one_of: bool = True
@@ -180,7 +180,9 @@ _HOSTS: Mapping[str, str] = {
 def dialect_for(base_url: str | None) -> Dialect:
     """The dialect spoken at `base_url`, by its host; `openai` when the host is not known."""
     host = (urlsplit(base_url or "").hostname or "").lower()
-    known = {urlsplit(p.base_url).hostname or "": p.dialect for p in PROVIDERS.values() if p.key} | _HOSTS
+    known = {urlsplit(p.base_url).hostname or "": p.dialect for p in PROVIDERS.values() if p.key} | dict(
+        _HOSTS
+    )
     for name, dialect in known.items():
         if host == name or host.endswith("." + name):
             return DIALECTS[dialect]

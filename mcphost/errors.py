@@ -13,18 +13,18 @@
 The numbers are the exit codes of the command line.
 """
 
-from typing import ClassVar
-
 
 class McphostError(Exception):
     """A failure with a message for the user, and where it helps a hint on what to do next."""
 
-    exit_code: ClassVar[int] = 1
+    exit_code: int = 1
 
-    def __init__(self, message: str, *, hint: str | None = None) -> None:
+    def __init__(self, message: str, *, hint: str | None = None, exit_code: int | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
+        if exit_code is not None:
+            self.exit_code = exit_code
 
     def __str__(self) -> str:
         return self.message

@@ -5,7 +5,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, assert_never
+from typing import Any, Literal, Protocol, assert_never
 
 from mcphost.messages import Attachment, Message, ToolResult, Usage
 
@@ -47,6 +47,12 @@ class Progress:
     progress: float
     total: float | None = None
     message: str | None = None
+
+
+class ProgressFn(Protocol):
+    """Takes a server's progress report on a call: how far, of how much if it is known, and in words."""
+
+    async def __call__(self, progress: float, total: float | None, message: str | None) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)

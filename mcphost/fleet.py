@@ -16,12 +16,13 @@ from anyio.abc import TaskGroup
 from mcphost import paths
 from mcphost.config import Config, ServerSpec, child_environment
 from mcphost.errors import ConnectFailed, ServerError
+from mcphost.events import ProgressFn
 from mcphost.trace import Record, nothing
 from mcphost.transport.process import Child, StderrLog, spawn
 from mcphost.verdicts import Verdicts
 
 if TYPE_CHECKING:
-    from mcphost.connection import ProgressFn, Session
+    from mcphost.connection import Session
 
 State = Literal["disabled", "starting", "ready", "failed", "lost", "stopped"]
 """`failed` never was ready, `lost` was and is not; `stopped` was ended by us."""
@@ -65,7 +66,7 @@ class Server:
         await self._settled.wait()
 
     async def call(
-        self, tool: str, arguments: Mapping[str, Any], *, seconds: float, progress: "ProgressFn | None" = None
+        self, tool: str, arguments: Mapping[str, Any], *, seconds: float, progress: ProgressFn | None = None
     ) -> Mapping[str, Any]:
         """Call a tool by its own name, as `Session.call` does. Raises `ServerError` without a session."""
         if self._session is None:

@@ -24,9 +24,9 @@ from mcphost.events import Event, Failed, ServerChanged, Stop
 from mcphost.fleet import Fleet, Server
 from mcphost.hooks import Hooks, NoHooks
 from mcphost.messages import Message, ToolCall, ToolResult, Usage, as_dict
-from mcphost.model import Model, OpenAIModel
+from mcphost.model import Model
 from mcphost.naming import Names
-from mcphost.router import Router
+from mcphost.router import Emit, Router
 from mcphost.trace import Trace, nothing
 
 Messages = str | Sequence[Any]
@@ -156,7 +156,7 @@ class Host:
         await self._fleet.settled(seconds)
 
     @property
-    def tools(self) -> list[dict[str, Any]]:
+    def tools(self) -> list[Any]:
         """All servers' tools, as the `tools` of an OpenAI request; a new list when they have changed."""
         return self.catalog().functions
 
@@ -211,7 +211,7 @@ class Host:
         done = await run_turn(
             conversation,
             model=self.model(model),
-            tools=_Toolbox(self.catalog, self._router),
+            tools=_Toolbox(self, self._router),
             emit=_unheard,
             limits=limits or self.config.limits,
             tool_choice=tool_choice,
@@ -243,7 +243,7 @@ class Host:
                 await run_turn(
                     conversation,
                     model=asked,
-                    tools=_Toolbox(self.catalog, self._router),
+                    tools=_Toolbox(self, self._router),
                     emit=emit,
                     limits=limits or self.config.limits,
                     tool_choice=tool_choice,
@@ -271,6 +271,9 @@ class Host:
             return self._model
         if model not in self._models:
             spec = configuration.resolve_model(self.config, flag_model=model, environ=self._environ)
+            # the openai client takes half a second to import: only who asks a model pays for it
+            from mcphost.openai_model import OpenAIModel
+
             self._models[model] = OpenAIModel.from_spec(spec)
         return self._models[model]
 
@@ -299,10 +302,18 @@ class Host:
 class _Toolbox:
     """A host's tools, as the loop takes them."""
 
-    def __init__(self, catalog: Callable[[Dialect], Catalog], router: Router) -> None:
-        self.catalog = catalog
-        self.call_all = router.call_all
-        self.refuse = router.refuse
+    def __init__(self, host: Host, router: Router) -> None:
+        self._host = host
+        self._router = router
+
+    def catalog(self, dialect: Dialect) -> Catalog:
+        return self._host.catalog(dialect)
+
+    async def call_all(self, calls: Sequence[ToolCall], catalog: Catalog, emit: Emit) -> list[ToolResult]:
+        return await self._router.call_all(calls, catalog, emit)
+
+    def refuse(self, call: ToolCall, error: str, hint: str) -> ToolResult:
+        return self._router.refuse(call, error, hint)
 
 
 def as_messages(messages: Messages) -> list[Message]:

@@ -45,7 +45,8 @@ class ToolCall:
         if not isinstance(name, str):
             raise TypeError(f"a tool call needs a function with a name, got {call!r}")
         text = arguments if isinstance(arguments, str) else json.dumps(arguments or {}, ensure_ascii=False)
-        return cls(id=str(data.get("id") or ""), name=name, arguments=text)
+        extra = {key: value for key, value in data.items() if key not in ("id", "index", "type", "function")}
+        return cls(id=str(data.get("id") or ""), name=name, arguments=text, extra=extra)
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,6 +87,10 @@ class _Choice:
     def dialect(self) -> Dialect:
         """The file's word; a known host's; the named provider's; else the strict one."""
         if self.file.dialect:
+            if self.file.dialect not in DIALECTS:
+                raise ConfigError(
+                    f"no dialect is called {self.file.dialect!r}; there are {', '.join(DIALECTS)}"
+                )
             return DIALECTS[self.file.dialect]
         known = dialect_for(self.base_url)
         return known if known is not OPENAI or self.provider is None else DIALECTS[self.provider.dialect]
@@ -96,6 +100,8 @@ def _choose(
     file: ModelSpec, flag_model: str | None, flag_base_url: str | None, environ: Mapping[str, str]
 ) -> _Choice:
     wanted = _given(flag_model) or _given(environ.get("MCPHOST_MODEL"))
+    if file.base_url:
+        file = file.model_copy(update={"base_url": _cleaned(file.base_url, "model.base_url")})
     provider, name = _split(wanted or file.name)
     file_provider = _split(file.name)[0] or _provider_at(file.base_url)
     if wanted and provider is None:

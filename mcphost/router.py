@@ -19,7 +19,7 @@ from mcphost import arguments, content
 from mcphost.catalog import Catalog, Route
 from mcphost.config import Approve, Limits, ServerSpec
 from mcphost.errors import ServerError, ServerLost, ToolError
-from mcphost.events import Call, Event, Progress, Result, Warned
+from mcphost.events import Call, Event, Progress, ProgressFn, Result, Warned
 from mcphost.hooks import Allow, Asked, Decision, Hooks, Refuse, needs_approval
 from mcphost.messages import Attachment, Cause, ToolCall, ToolResult
 
@@ -40,7 +40,7 @@ class Callee(Protocol):
         arguments: Mapping[str, Any],
         *,
         seconds: float,
-        progress: Callable[[float, float | None, str | None], Awaitable[None]] | None = None,
+        progress: ProgressFn | None = None,
     ) -> Mapping[str, Any]: ...
 
 
@@ -77,6 +77,7 @@ class Router:
         self._folder = folder
         self._approve = approve
         self._checkers: dict[tuple[str, str], tuple[object, arguments.Checker]] = {}
+        self._unchecked: set[str] = set()
         self._count = itertools.count(1)
 
     async def call_all(
@@ -104,17 +105,18 @@ class Router:
         given, problem = self._prepare(call, route, catalog, validate=validate)
         where = (route.server, route.tool) if route else (None, None)
         await emit(Call(call.id, call.name, *where, given))
-        if problem is None:
+        outcome = problem
+        if outcome is None:
             assert route is not None and given is not None
             outcome = await self._execute(call, route, given, emit)
-        else:
-            outcome = problem
-        result = outcome
         if isinstance(outcome, _Problem):
-            result = self.refuse(call, outcome.error, outcome.hint, cause=outcome.cause)
-        seconds = time.monotonic() - began
+            outcome = self.refuse(call, outcome.error, outcome.hint, cause=outcome.cause)
         result = replace(
-            result, server=where[0], tool=where[1], seconds=seconds, arguments=result.arguments or given
+            outcome,
+            server=where[0],
+            tool=where[1],
+            arguments=given if outcome.arguments is None else outcome.arguments,
+            seconds=time.monotonic() - began,
         )
         for warning in result.warnings:
             await emit(Warned(f"{call.name}: {warning}"))
@@ -138,7 +140,11 @@ class Router:
             return None, _Problem("invalid", parsed.problem or "the arguments are not JSON", _RESEND)
         if not (validate and route.validate):
             return parsed.value, None
-        settled = self._checker(route).settle(parsed.value)
+        checker = self._checker(route)
+        settled = checker.settle(parsed.value)
+        if checker.warning and route.name not in self._unchecked:
+            self._unchecked.add(route.name)
+            logger.warning("%s/%s: arguments go unchecked: %s", route.server, route.tool, checker.warning)
         return settled.arguments, None if settled.problem is None else _Problem(
             "invalid", settled.problem, _RESEND
         )
@@ -148,8 +154,6 @@ class Router:
         known = self._checkers.get(key)
         if known is None or known[0] is not route.schema:
             known = self._checkers[key] = (route.schema, arguments.check(route.schema))
-            if warning := known[1].warning:
-                logger.warning("%s/%s: arguments are not checked: %s", *key, warning)
         return known[1]
 
     async def _execute(
@@ -162,12 +166,12 @@ class Router:
             return _Problem("refused", decision.reason, "Go on without it, or say that it was not allowed.")
         given = decision.arguments if decision.arguments is not None else given
 
-        async def progress(done: float, total: float | None, message: str | None) -> None:
-            await emit(Progress(call.id, done, total, message))
+        async def report(progress: float, total: float | None, message: str | None) -> None:
+            await emit(Progress(call.id, progress, total, message))
 
         seconds = server.spec.timeout or self._limits.call_seconds
         try:
-            raw = await server.call(route.tool, given, seconds=seconds, progress=progress)
+            raw = await server.call(route.tool, given, seconds=seconds, progress=report)
         except ServerLost as exc:
             return _Problem("server", f"{exc}; whether the call took effect is unknown", _TROUBLE)
         except ServerError as exc:

@@ -18,10 +18,11 @@ from mcphost.schema_adapt import Adapter
 from mcphost.schema_clean import Cleaner
 from mcphost.schema_keywords import known_types
 from mcphost.schema_merge import one_object
-from mcphost.schema_values import Budget, Schema, TooBigError, as_dict, as_list, is_text
+from mcphost.schema_refs import Document
+from mcphost.schema_values import Budget, Patterns, Schema, TooBigError, as_dict, as_list, is_text
 
 _DEEPEST = 24
-_ATTEMPTS = ((_DEEPEST, 2), *((depth, 1) for depth in (_DEEPEST, 16, 12, 10, 8, 7, 6, 5, 4, 3, 2, 1)))
+_ATTEMPTS = ((_DEEPEST, 2), *((depth, 1) for depth in (_DEEPEST, 16, 12, 10, 8, 7, 6, 5, 4, 3, 2, 1, 0)))
 """Levels kept, and how often a recursive schema occurs within itself: the first that fits is taken."""
 
 _SENTENCE_END = re.compile(r"[.!?…](?=\s)|[。！？]|\n")
@@ -42,9 +43,11 @@ def convert(input_schema: object, rules: SchemaRules) -> dict[str, Any]:
     schema = as_dict(input_schema)
     if schema is None:
         return {"type": "object", "properties": {}}
+    document, patterns = Document(schema), Patterns()
     for depth, repeats in _ATTEMPTS:
+        cleaner = Cleaner(document, budget=Budget(), patterns=patterns, depth=depth, repeats=repeats)
         try:
-            return _converted(schema, rules, depth, repeats)
+            return _converted(cleaner.clean(), rules)
         except TooBigError:
             continue
     return _names_only(schema)
@@ -70,8 +73,7 @@ def shorten(description: object, limit: int | None) -> str:
     return room + "…"
 
 
-def _converted(schema: Schema, rules: SchemaRules, depth: int, repeats: int) -> Schema:
-    clean = Cleaner(schema, budget=Budget(), depth=depth, repeats=repeats).clean()
+def _converted(clean: Schema, rules: SchemaRules) -> Schema:
     properties, required = one_object(clean, Budget())
     adapter = Adapter(rules, Budget())
     room = (rules.max_depth or 4 * _DEEPEST) - 1

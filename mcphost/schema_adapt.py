@@ -9,6 +9,7 @@ from typing import Any, cast
 from mcphost.dialect import SchemaRules
 from mcphost.schema_keywords import TYPES
 from mcphost.schema_merge import meet
+from mcphost.schema_refs import SINGLES
 from mcphost.schema_values import ANNOTATIONS, Budget, Schema, as_dict, as_list, is_number, unique
 from mcphost.schema_walk import children, rebuild, size
 
@@ -259,9 +260,9 @@ def _cost(schema: Schema) -> tuple[int, int]:
     """What `schema` adds to the whole, its subschemas aside: objects and arrays, and characters."""
     scalars: list[Any] = [*schema, *schema.values()]
     containers = 1
-    for value in schema.values():
+    for keyword, value in schema.items():
         members, items = as_dict(value), as_list(value)
-        if members is not None or items is not None:
+        if keyword not in SINGLES and (members is not None or items is not None):
             containers += 1
             scalars += members or items or ()
     return containers, sum(len(item) if isinstance(item, str) else 8 for item in scalars)

@@ -7,7 +7,7 @@ at least what the original does.
 
 from mcphost.schema_keywords import KeywordCleaner, known_types
 from mcphost.schema_refs import Document, Scope
-from mcphost.schema_values import ANNOTATIONS, NEVER, Budget, Schema, as_dict
+from mcphost.schema_values import ANNOTATIONS, NEVER, Budget, Patterns, Schema, as_dict
 from mcphost.schema_walk import rebuild
 
 _MOST_ANCESTORS = 60
@@ -18,19 +18,22 @@ class Cleaner:
     """Cleans one tool's schema.
 
     `depth`: levels of schemas inside one another; a schema that would be deeper becomes its type alone.
-    `repeats`: how often a schema may occur within itself before it does.
+    `repeats`: how often a schema may occur within itself before it does. A document and its patterns may be
+    handed to several.
     """
 
-    def __init__(self, schema: Schema, *, budget: Budget, depth: int, repeats: int) -> None:
-        self._document = Document(schema)
-        self._schema = schema
+    def __init__(
+        self, document: Document, *, budget: Budget, patterns: Patterns, depth: int, repeats: int
+    ) -> None:
+        self._document = document
         self._budget = budget
         self._depth = depth
         self._repeats = repeats
-        self._shallow = KeywordCleaner(budget, self._document.draft)
+        self._shallow = KeywordCleaner(draft=document.draft, budget=budget, patterns=patterns)
 
     def clean(self) -> Schema:
-        return self._clean(self._schema, Scope("", self._schema), ())
+        root = self._document.root
+        return self._clean(root, Scope("", root), ())
 
     def _clean(self, raw: object, scope: Scope, ancestors: tuple[int, ...], depth: int = 0) -> Schema:
         self._budget.spend()

@@ -7,13 +7,13 @@ from mcphost.schema_values import (
     ANNOTATIONS,
     UNSAYABLE,
     Budget,
+    Patterns,
     Schema,
     as_dict,
     as_list,
     is_number,
     is_text,
     json_value,
-    portable_pattern,
     readable,
     unique,
 )
@@ -90,9 +90,10 @@ def _type_name(name: object) -> str | None:
 class KeywordCleaner:
     """Cleans the keywords of one schema, its subschemas left as they came."""
 
-    def __init__(self, budget: Budget, draft: int) -> None:
-        self._budget = budget
+    def __init__(self, *, draft: int, budget: Budget, patterns: Patterns) -> None:
         self._draft = draft
+        self._budget = budget
+        self._patterns = patterns
         self._rules: dict[str, Callable[[Any], Any]] = {
             "type": _type,
             "enum": self._enum,
@@ -145,7 +146,7 @@ class KeywordCleaner:
         if not isinstance(value, str):
             return UNSAYABLE
         self._budget.spend(1, len(value))
-        return value if portable_pattern(value) else UNSAYABLE
+        return value if self._patterns.portable(value) else UNSAYABLE
 
     def _examples(self, value: object) -> object:
         return UNSAYABLE if as_list(value) is None else json_value(value, self._budget)
@@ -186,8 +187,8 @@ class KeywordCleaner:
     def _reopen(self, out: Schema, schema: Schema) -> None:
         """`additionalProperties` covers what no other keyword names: it goes where a name was left out."""
         if "patternProperties" in out:
-            patterns = out["patternProperties"].items()
-            out["patternProperties"] = {name: inner for name, inner in patterns if portable_pattern(name)}
+            named = out["patternProperties"].items()
+            out["patternProperties"] = {name: inner for name, inner in named if self._patterns.portable(name)}
         for keyword in ("properties", "patternProperties"):
             if len(out.get(keyword, ())) < len(as_dict(schema.get(keyword)) or ()):
                 self._budget.lose()

@@ -51,7 +51,7 @@ class Document:
     def __init__(self, schema: Schema) -> None:
         self.draft = draft_of(schema)
         self.scope = self.enter(schema, Scope("", schema))
-        self._root = schema
+        self.root = schema
         self._resources: dict[str, Scope] | None = None
         self._anchors: dict[tuple[str, str], Target] = {}
 
@@ -116,7 +116,7 @@ class Document:
         if self._resources is not None:
             return self._resources
         self._resources = {self.scope.uri: self.scope}
-        waiting: list[tuple[Schema, Scope]] = [(self._root, Scope("", self._root))]
+        waiting: list[tuple[Schema, Scope]] = [(self.root, Scope("", self.root))]
         for _ in range(_MOST_INDEXED):
             if not waiting:
                 break

@@ -23,7 +23,7 @@ _VALUE_CHARS = 50_000
 _VALUE_DEPTH = 24
 _SCALAR_CHARS = 8
 _TEXT_CHARS = 20_000
-_PATTERN_CHARS = 1_000
+_PATTERN_CHARS = 20_000
 _INTEGER_BITS = 1_000
 
 NEVER: Final[Schema] = {"not": {}}
@@ -139,14 +139,25 @@ _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _COMMON_ESCAPES = frozenset("dDwWsSbBnrtfvxu")
 
 
-def portable_pattern(pattern: object) -> bool:
-    """Whether the regular expression engines behind the endpoints agree that `pattern` is one.
+class Patterns:
+    """Which regular expressions the engines behind the endpoints agree on.
 
     OpenAI's is Python's, DeepSeek's is Rust's (zed-industries/zed#64386: it refuses a whole request for
-    one `\\0`), servers write JavaScript's.
+    one `\\0`), servers write JavaScript's. Compiling takes time, so only so much is looked at.
     """
-    if not isinstance(pattern, str) or not is_text(pattern) or len(pattern) > _PATTERN_CHARS:
-        return False
+
+    def __init__(self) -> None:
+        self._chars = _PATTERN_CHARS
+        self._known: dict[str, bool] = {}
+
+    def portable(self, pattern: str) -> bool:
+        if pattern not in self._known:
+            self._chars -= len(pattern)
+            self._known[pattern] = self._chars >= 0 and is_text(pattern) and _portable(pattern)
+        return self._known[pattern]
+
+
+def _portable(pattern: str) -> bool:
     if "(?P" in pattern or any(
         escaped.isalnum() and escaped not in _COMMON_ESCAPES for escaped in _ESCAPE.findall(pattern)
     ):

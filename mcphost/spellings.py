@@ -145,7 +145,9 @@ def _best_first(ours: str, spelled: Mapping[str, object]) -> dict[str, object]:
 def _settled(ours: str, given: list[object]) -> object:
     """One value of those given for a key under several spellings."""
     if ours in _ADDED_UP and len(given) > 1 and all(isinstance(value, str | list | tuple) for value in given):
-        return [item for value in given for item in as_list(value) or [value]]
+        return [
+            item for value in given for item in ([value] if isinstance(value, str) else as_list(value) or ())
+        ]
     return given[0]
 
 

@@ -23,9 +23,11 @@ class Trace:
 
     def __init__(self, path: Path) -> None:
         try:
-            self._file = path.open("a", encoding="utf-8", errors="replace", opener=_private)
+            # its own user's alone: prompts and results are in it
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         except OSError as exc:
             raise ConfigError(f"--trace: {path} cannot be written: {exc.strerror}") from exc
+        self._file = os.fdopen(descriptor, "a", encoding="utf-8", errors="replace")
 
     def record(self, kind: str, **fields: Any) -> None:
         line = {"time": round(time.time(), 3), "kind": kind, **fields}
@@ -34,7 +36,3 @@ class Trace:
 
     def close(self) -> None:
         self._file.close()
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)

@@ -28,8 +28,9 @@ def http_status(exc: BaseException) -> int | None:
     for leaf in leaves(exc):
         if isinstance(leaf, httpx2.HTTPStatusError):
             return leaf.response.status_code
-        if isinstance(leaf, MCPError) and isinstance(leaf.data, dict):
-            status = cast("dict[str, Any]", leaf.data).get("status")
+        data: Any = leaf.data if isinstance(leaf, MCPError) else None
+        if isinstance(data, dict):
+            status: Any = cast("dict[str, Any]", data).get("status")
             return status if isinstance(status, int) else None
     return None
 

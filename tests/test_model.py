@@ -33,7 +33,7 @@ from mcphost.errors import ConfigError, ModelError
 from mcphost.events import Reasoning, Text
 from mcphost.history import assistant_message
 from mcphost.messages import Usage
-from mcphost.model import OpenAIModel
+from mcphost.openai_model import OpenAIModel
 from mcphost.model_errors import key_variable
 
 pytestmark = pytest.mark.anyio

@@ -280,6 +280,19 @@ def test_an_unset_variable_is_no_error_where_its_value_is_not_needed(
     assert resolved(file, flags, **environ).name == "x"
 
 
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        (ModelSpec(name="x", base_url="http://[x"), "model.base_url is not a web address"),
+        (ModelSpec(name="x", base_url=LOCAL, dialect="deepsek"), "no dialect is called 'deepsek'; there are"),
+    ],
+)
+def test_a_model_that_a_program_made_is_checked_too(spec: ModelSpec, words: str):
+    with pytest.raises(ConfigError) as caught:
+        resolve_model(Config(model=spec), environ={})
+    assert words in caught.value.message
+
+
 def test_an_error_never_shows_a_key():
     error = refused({"name": "x", "base_url": "https://u:S3CRET@h", "api_key": "S3CRET é"})
     assert "S3CRET" not in f"{error.message} {error.hint}"

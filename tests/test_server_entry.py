@@ -186,6 +186,20 @@ def test_a_problem_uses_the_entrys_own_words(entry: dict[str, Any], problem: str
     assert problem in (one(entry).problem or "")
 
 
+@pytest.mark.parametrize(
+    ("entry", "exclude"),
+    [
+        ({"exclude": [], "disabledTools": ["a"]}, ("a",)),
+        ({"exclude": "a", "excludeTools": ["b"], "disabled_tools": []}, ("a", "b")),
+        ({"exclude": ["a"], "disabledTools": None}, ("a",)),
+        ({"exclude": [], "disabledTools": []}, ()),
+    ],
+)
+def test_tools_excluded_in_two_spellings_are_all_excluded(entry: dict[str, Any], exclude: tuple[str, ...]):
+    spec = one({"command": "x", **entry})
+    assert (spec.exclude, spec.problem) == (exclude, None)
+
+
 def test_paths_of_a_program_are_taken_as_text(tmp_path: Path):
     spec = one({"command": tmp_path / "x", "args": [tmp_path], "cwd": tmp_path, "env": {"A": tmp_path}})
     assert (spec.command, spec.args, spec.cwd) == (f"{tmp_path}/x", (str(tmp_path),), tmp_path)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import anyio
 
@@ -28,7 +28,7 @@ def arguments_of(text: str) -> dict[str, Any]:
         raise ConfigError(f"the arguments are not JSON: {exc}", hint=_EXAMPLE) from exc
     if not isinstance(value, dict):
         raise ConfigError(f"the arguments are to be a JSON object, not {text.strip()[:40]!r}", hint=_EXAMPLE)
-    return value
+    return cast("dict[str, Any]", value)
 
 
 _EXAMPLE = """A shell wants quotes around it: '{"city": "Suzhou"}', or `-` to read it from standard input."""

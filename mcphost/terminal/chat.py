@@ -30,11 +30,12 @@ COMMANDS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """How a chat begins. `greeting` are lines to show first."""
+    """How a chat begins. `greeting` are lines to show first; `wait` is for all servers before the prompt."""
 
     system: str | None = None
     greeting: tuple[str, ...] = ()
     yes: bool = False
+    wait: bool = False
 
 
 async def chat(config: Config, settings: Settings, opening: Opening, interrupts: Interrupts) -> int:
@@ -45,7 +46,10 @@ async def chat(config: Config, settings: Settings, opening: Opening, interrupts:
         for text in opening.greeting:
             note(text)
         async with anyio.create_task_group() as tg:
-            tg.start_soon(_tell_servers, host)
+            if opening.wait:
+                await _tell_servers(host)
+            else:
+                tg.start_soon(_tell_servers, host)
             await _talk(host, opening, interrupts, lines)
             tg.cancel_scope.cancel()
     return 0

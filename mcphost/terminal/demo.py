@@ -66,9 +66,7 @@ def _show(event: Event) -> None:
         case Done():
             write("")
         case Failed(error, exit_code, hint):
-            failure = McphostError(error, hint=hint)
-            failure.exit_code = exit_code
-            raise failure
+            raise McphostError(error, hint=hint, exit_code=exit_code)
         case _:
             if (line := line_of(event)) is not None:
                 write(line)

@@ -37,16 +37,14 @@ def run(work: Callable[[Interrupts], Awaitable[int]]) -> int:
     interrupts = Interrupts()
 
     async def main() -> int:
-        code = 0
+        code: int | None = None
         async with anyio.create_task_group() as tg:
             if sys.platform != "win32":  # there, Ctrl-C comes as KeyboardInterrupt
                 await tg.start(_listen, interrupts)
-            with interrupts.scope() as everything:
+            with interrupts.scope():
                 code = await work(interrupts)
             tg.cancel_scope.cancel()
-        if everything.cancelled_caught and interrupts.received is not None:
-            return 128 + interrupts.received
-        return code
+        return 128 + (interrupts.received or 0) if code is None else code
 
     return anyio.run(main)
 

@@ -154,9 +154,9 @@ def show_text(event: Event, account: Account) -> None:
 def _failure(account: Account, rounds: int) -> McphostError | None:
     """Why the turn is not all that was asked for."""
     if account.failed is not None:
-        failure = McphostError(account.failed.error, hint=account.failed.hint)
-        failure.exit_code = account.failed.exit_code
-        return failure
+        return McphostError(
+            account.failed.error, hint=account.failed.hint, exit_code=account.failed.exit_code
+        )
     if account.done is not None and account.done.stop == "limit":
         return LimitReached(
             f"a limit was reached ({account.rounds} rounds, {len(account.results)} calls); "

@@ -12,11 +12,12 @@ from typing import Literal
 import anyio
 
 from mcphost import config as configuration
-from mcphost import paths, trust
+from mcphost import trust
 from mcphost.config import Approve, Config
 from mcphost.errors import AuthRequired, ConfigError, McphostError, ServerError
 from mcphost.hooks import Hooks
 from mcphost.host import Host
+from mcphost.paths import user_config
 from mcphost.terminal.output import is_interactive, note
 
 
@@ -42,7 +43,10 @@ def load_config(settings: Settings) -> Config:
     Shows its warnings, and asks about a file that was only found in the working folder.
     """
     ask = _ask if is_interactive() else None
-    config = configuration.load(_files(settings), environ=os.environ, ask=ask)
+    paths, confirmed = _files(settings)
+    config = configuration.load(paths, environ=os.environ, ask=ask)
+    if confirmed is not None and confirmed not in config.digests.values():
+        raise ConfigError(f"{paths[0]} has changed since it was confirmed", hint="Look at it, and run again.")
     for warning in config.warnings:
         note(f"warning: {warning}", style="yellow")
     changes = {"naming": settings.naming, "results": settings.results}
@@ -52,26 +56,25 @@ def load_config(settings: Settings) -> Config:
     return configuration.narrowed(config.model_copy(update={"tools": tools}), settings.servers)
 
 
-def _files(settings: Settings) -> list[Path]:
+def _files(settings: Settings) -> tuple[list[Path], str | None]:
+    """The files to read, and the digest of the one that had to be confirmed."""
     if settings.configs:
-        return list(settings.configs)
-    found = configuration.find(environ=os.environ, cwd=Path.cwd(), home_config=paths.user_config())
+        return list(settings.configs), None
+    found = configuration.find(environ=os.environ, cwd=Path.cwd(), home_config=user_config())
     if found is None:
         raise ConfigError(
             "no servers.json: none was named, and there is none here or in the user's configuration",
-            hint=f"Name one with -c FILE, or write {paths.user_config()}. `mcphost demo` runs without any.",
+            hint=f"Name one with -c FILE, or write {user_config()}. `mcphost demo` runs without any.",
         )
-    if found.stranger:
-        _confirm(found.path)
-    return [found.path]
+    return [found.path], _confirmed(found.path) if found.stranger else None
 
 
-def _confirm(path: Path) -> None:
-    """Ask once a content whether a file of the working folder may run its commands."""
+def _confirmed(path: Path) -> str:
+    """Ask once a content whether a file of the working folder may run its commands. Its digest."""
     config = configuration.load([path], environ=os.environ)
     digest = config.digests[path.absolute()]
     if trust.is_trusted(digest):
-        return
+        return digest
     name = f"./{path.relative_to(Path.cwd())}" if path.is_relative_to(Path.cwd()) else str(path)
     if not is_interactive():
         raise ConfigError(
@@ -82,9 +85,12 @@ def _confirm(path: Path) -> None:
     for spec in config.servers.values():
         if spec.enabled:
             note(f"  {spec.name}: {spec.summary()}")
+    if config.model.base_url:
+        note(f"  its model: {configuration.redact_url(config.model.base_url)}")
     if not _yes("Use it, now and from now on as long as it is unchanged?"):
         raise ConfigError(f"{name} was not confirmed", hint="Name another file with -c FILE.")
     trust.remember(digest, path)
+    return digest
 
 
 def _yes(question: str) -> bool:

@@ -51,7 +51,7 @@ class Wire:
         """The raw result behind one that the SDK returned, by its `_meta`. Gives it away: once only."""
         return self._raw.pop((meta or {}).get(_KEY, -1), {})
 
-    async def __aenter__(self) -> "tuple[_Read, _Write]":
+    async def __aenter__(self) -> tuple[Any, Any]:
         read, write = await self._transport.__aenter__()
         return _Read(read, self), _Write(write, self)
 

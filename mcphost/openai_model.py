@@ -1,0 +1,206 @@
+"""Models behind any endpoint that speaks OpenAI's chat completions.
+
+The `openai` client keeps keys, connections and retries. The bodies, both ways, are ours: what we write
+goes out unchanged, and chunks of any shape are read (see `assemble`).
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import aclosing, suppress
+from dataclasses import replace
+from typing import Any, Final
+from urllib.parse import parse_qsl, urlsplit
+
+import anyio
+import httpx2
+from openai import APIConnectionError, APIStatusError, AsyncOpenAI, AsyncStream, Omit
+
+from mcphost import net
+from mcphost.assemble import Assembler, Reply
+from mcphost.config import ModelSpec
+from mcphost.dialect import DIALECTS, Dialect, dialect_for
+from mcphost.endpoints import clean_base_url
+from mcphost.errors import ConfigError, ModelError
+from mcphost.messages import Message
+from mcphost.model import Emit
+from mcphost.model_errors import Endpoint, is_too_long, server_said, what_takes_room
+from mcphost.model_request import Lessons, Request, RequestWriter, ToolChoice, learn
+from mcphost.redact import redact_url
+
+_OPENAI: Final = "https://api.openai.com/v1"
+_DRAIN_SECONDS: Final = 0.5
+"""How long the end of a body is waited for after `[DONE]`: reading it keeps the connection usable."""
+_UNSENT: Final = (
+    *(f"X-Stainless-{name}" for name in ("Arch", "Async", "Lang", "OS", "Package-Version", "Runtime")),
+    *(f"X-Stainless-{name}" for name in ("Runtime-Version", "Retry-Count", "Read-Timeout")),
+)
+"""Headers with which the `openai` client would tell every endpoint about this machine."""
+
+
+class OpenAIModel:
+    """A model behind any endpoint with OpenAI's chat completions.
+
+    `base_url` and `dialect` None mean OpenAI's own and the one that the host of the URL speaks. `options`
+    are fields of every request (temperature and so on), `extra_body` too, and wins over everything.
+    `read_seconds` bounds the silence before and within an answer. What an endpoint refuses and what helps
+    is remembered for the life of the object. Raises `ConfigError` for a URL that cannot be used.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        dialect: Dialect | None = None,
+        options: Mapping[str, Any] | None = None,
+        extra_body: Mapping[str, Any] | None = None,
+        read_seconds: float = 300.0,
+        connect_seconds: float = 10.0,
+        max_retries: int = 2,
+    ) -> None:
+        url, query = _split(base_url or _OPENAI)
+        timeout = httpx2.Timeout(read_seconds, connect=connect_seconds)
+        self.name = name
+        self.dialect = dialect or dialect_for(url)
+        self._read_seconds = read_seconds
+        self._endpoint = Endpoint(name, url, api_key)
+        self._writer = RequestWriter(name, self.dialect, options or {}, extra_body or {})
+        self._lessons = self._writer.first_lessons()
+        self._headers = _headers(url, api_key)
+        self._client = AsyncOpenAI(
+            api_key=api_key or "none",  # given in any case, so that the environment's key goes nowhere else
+            base_url=url,
+            default_query=query,
+            timeout=timeout,
+            max_retries=max_retries,
+            http_client=net.client(url, timeout=timeout),
+        )
+
+    @classmethod
+    def from_spec(cls, spec: ModelSpec) -> "OpenAIModel":
+        """The model of a resolved spec. Raises `ConfigError`."""
+        if spec.name is None:
+            raise ConfigError("no model is configured", hint="Name one, such as -m provider/name.")
+        if spec.dialect is not None and spec.dialect not in DIALECTS:
+            raise ConfigError(
+                f"there is no dialect {spec.dialect!r}", hint=f"There are {', '.join(DIALECTS)}."
+            )
+        return cls(
+            spec.name,
+            base_url=spec.base_url,
+            api_key=spec.api_key,
+            dialect=DIALECTS[spec.dialect] if spec.dialect else None,
+            options=spec.options,
+            extra_body=spec.extra_body,
+        )
+
+    async def reply(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[dict[str, Any]],
+        tool_choice: ToolChoice,
+        emit: Emit,
+    ) -> Reply:
+        """Ask once; see `Model`. A refusal that tells how to ask better is asked again, once for each reason.
+
+        Pass the same `tools` list as long as they are the same: its JSON is then written only once.
+        """
+        lessons, tried = self._lessons, {self._lessons}
+        while True:
+            request = self._write(messages, tools, tool_choice, lessons)
+            try:
+                stream = await self._send(request)
+            except APIStatusError as exc:
+                learned = _learn(lessons, exc, request)
+                if learned is None or learned in tried:
+                    room = what_takes_room(messages, tools, len(self._writer.tools_text(tools)))
+                    raise self._endpoint.status_error(exc.status_code, exc.body, room=room) from exc
+                lessons = learned
+                tried.add(learned)
+            except APIConnectionError as exc:
+                raise self._endpoint.connection_error(exc, read_seconds=self._read_seconds) from exc
+            else:
+                self._lessons = lessons
+                async with stream:
+                    answer = await self._read(stream.response, emit)
+                return replace(answer, warnings=request.warnings)
+
+    async def aclose(self) -> None:
+        """Close the connections. The model cannot be asked again."""
+        await self._client.close()
+
+    def _write(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[dict[str, Any]],
+        tool_choice: ToolChoice,
+        lessons: Lessons,
+    ) -> Request:
+        try:
+            return self._writer.write(messages, tools, tool_choice, lessons)
+        except (TypeError, ValueError, RecursionError) as exc:
+            raise ModelError(f"the request to {self._endpoint.who} cannot be written as JSON: {exc}") from exc
+
+    async def _send(self, request: Request) -> AsyncStream[object]:
+        return await self._client.post(
+            "/chat/completions",
+            cast_to=object,
+            content=request.content,
+            options={"headers": self._headers, "security": {"bearer_auth": True}},
+            stream=True,
+            stream_cls=AsyncStream[object],
+        )
+
+    async def _read(self, response: httpx2.Response, emit: Emit) -> Reply:
+        assembler = Assembler(self._endpoint.who)
+        pieces = response.aiter_bytes()
+        async with aclosing(pieces):
+            while not assembler.ended:
+                try:
+                    piece = await anext(pieces)
+                except StopAsyncIteration:
+                    break
+                except httpx2.RequestError as exc:
+                    if assembler.finished:
+                        break
+                    partial, seconds = assembler.text, self._read_seconds
+                    raise self._endpoint.connection_error(exc, read_seconds=seconds, partial=partial) from exc
+                for event in assembler.feed(piece):
+                    await emit(event)
+            for event in assembler.close():
+                await emit(event)
+            answer = assembler.reply()
+            with anyio.move_on_after(_DRAIN_SECONDS), suppress(httpx2.RequestError):
+                async for _ in pieces:
+                    pass
+        return answer
+
+
+def _split(base_url: str) -> tuple[str, dict[str, str]]:
+    """A base URL without its query, and that."""
+    address, _, query = base_url.strip().partition("?")
+    try:
+        return clean_base_url(address), dict(parse_qsl(query))
+    except ValueError as exc:
+        hint = "It begins with http:// or https://, and usually ends in /v1."
+        raise ConfigError(f"the model's base URL {exc}: {redact_url(base_url)}", hint=hint) from exc
+
+
+def _headers(url: str, api_key: str | None) -> dict[str, str | Omit]:
+    headers: dict[str, str | Omit] = {
+        "Accept": "text/event-stream, application/json",
+        "User-Agent": "mcphost",
+        **{name: Omit() for name in _UNSENT},
+    }
+    if not api_key:
+        headers["Authorization"] = Omit()
+    if urlsplit(url).hostname != "api.openai.com":  # taken from the environment, and no one else's business
+        headers |= {"OpenAI-Organization": Omit(), "OpenAI-Project": Omit()}
+    return headers
+
+
+def _learn(lessons: Lessons, exc: APIStatusError, request: Request) -> Lessons | None:
+    if exc.status_code not in (400, 422) or is_too_long(exc.status_code, exc.body):
+        return None
+    return learn(lessons, server_said(exc.body), request.fields)
