@@ -28,7 +28,7 @@ _ATTEMPTS = ((_DEEPEST, 2), *((depth, 1) for depth in (_DEEPEST, 16, 12, 10, 8, 
 _SENTENCE_END = re.compile(r"[.!?…](?=\s)|[。！？]|\n")
 _WORD_END = re.compile(r"[，；、：]|(?=\s)")
 
-_MOST_NAMES = 1_000
+_MOST_NAMES = 4_000
 _MOST_NAME_CHARS = 100_000
 
 

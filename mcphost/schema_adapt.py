@@ -122,7 +122,7 @@ class Adapter:
             return schema
         told, rest = _parted(schema)
         several = [name for name in names if not (name == "integer" and "number" in names)]
-        branches = [branch for name in several if (branch := self._only(rest, name)) is not None]
+        branches = [branch for name in several for branch in self._only(rest, name)]
         if not branches:
             self._budget.lose()
             branches = [{"type": name} for name in several]
@@ -141,13 +141,13 @@ class Adapter:
             return []
         return sorted(TYPES, key=lambda name: name not in constrained)
 
-    def _only(self, schema: Schema, name: str) -> Schema | None:
-        """`schema` for values of type `name`; None where it takes none."""
+    def _only(self, schema: Schema, name: str) -> list[Schema]:
+        """`schema` for values of type `name`, as a union: empty where it takes none, else mostly one."""
         values = [schema["const"]] if "const" in schema else schema.get("enum")
         if values is not None:
             values = [value for value in values if _is(value, name)]
             if not values:
-                return None
+                return []
         out: Schema = {"type": name}
         for keyword, value in schema.items():
             if keyword == "enum":
@@ -157,7 +157,13 @@ class Adapter:
                     out[keyword] = values
             elif keyword != "type" and name in _OF_TYPE.get(keyword, TYPES):
                 out[keyword] = value
-        return out
+        members: list[Any] = out.get("enum", [])
+        if not self._rules.string_enums or "" not in members or len(members) == 1:
+            return [out]
+        return [
+            out | {"enum": [member for member in members if member != ""]},
+            {"type": name, "maxLength": 0},
+        ]
 
     def _words(self, schema: Schema) -> Schema:
         """Only keywords and values that the dialect takes, others in the nearest form that it does."""

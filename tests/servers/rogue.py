@@ -15,7 +15,7 @@ from pathlib import Path
 FAULTS = set(sys.argv[1:])
 
 
-def tool(name, description, required=(), **properties):
+def tool(name, description, required=(), /, **properties):
     schema = {"type": "object", "properties": properties, "required": list(required)}
     return {"name": name, "description": description, "inputSchema": schema}
 
