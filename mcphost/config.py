@@ -12,10 +12,11 @@ from typing import Any, Final
 
 from mcphost import jsonc, sections, trust
 from mcphost.documents import Place, as_object, suggestion
+from mcphost.endpoints import is_loopback
 from mcphost.environment import child_environment
 from mcphost.errors import ConfigError
 from mcphost.layout import OWN_SECTIONS, Entry, Layout, take_apart
-from mcphost.model_choice import local_candidates, model_dialect, resolve_model
+from mcphost.model_choice import NoModel, local_candidates, model_dialect, resolve_model
 from mcphost.redact import redact, redact_args, redact_url
 from mcphost.server_entry import Built, build
 from mcphost.specs import Approve, Config, Limits, ModelSpec, ServerSpec, ServerType, ToolsSpec
@@ -29,11 +30,13 @@ __all__ = [
     "Found",
     "Limits",
     "ModelSpec",
+    "NoModel",
     "ServerSpec",
     "ServerType",
     "ToolsSpec",
     "child_environment",
     "find",
+    "is_loopback",
     "load",
     "local_candidates",
     "model_dialect",

@@ -65,6 +65,10 @@ class Server:
         """Wait until the server is no longer starting."""
         await self._settled.wait()
 
+    async def ended(self) -> None:
+        """Wait until there is no connection (any more) and nothing of it is left."""
+        await self._ended.wait()
+
     async def call(
         self, tool: str, arguments: Mapping[str, Any], *, seconds: float, progress: ProgressFn | None = None
     ) -> Mapping[str, Any]:
@@ -93,7 +97,7 @@ class Server:
         self._stop.set()
         if self.state == "starting":
             self._scope.cancel()
-        await self._ended.wait()
+        await self.ended()
 
     async def own(self) -> None:
         """The life of one connection, from spawning to the last child's end. Nothing gets out of here."""

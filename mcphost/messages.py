@@ -40,7 +40,7 @@ class ToolCall:
         """A call given as a dict of the wire (`{"id", "type", "function": {"name", "arguments"}}`) or as the
         `openai` SDK's object. Arguments may also be a dict already. Raises `TypeError` for anything else."""
         data = as_dict(call)
-        function = as_dict(data.get("function"))
+        function = as_dict(data.get("function") or {})
         name, arguments = function.get("name"), function.get("arguments")
         if not isinstance(name, str):
             raise TypeError(f"a tool call needs a function with a name, got {call!r}")

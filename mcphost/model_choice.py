@@ -2,22 +2,36 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from mcphost.dialect import DIALECTS, OPENAI, PROVIDERS, Dialect, Provider, dialect_for
 from mcphost.documents import suggestion
 from mcphost.endpoints import clean_base_url, is_loopback
 from mcphost.errors import ConfigError
+from mcphost.redact import redact_url
 from mcphost.specs import Config, ModelSpec
 
-NO_MODEL_HINT = (
-    "Three ways to go on: -m provider/name, such as -m deepseek/deepseek-chat with the key in "
-    "$DEEPSEEK_API_KEY; the same name in $MCPHOST_MODEL; or in servers.json "
-    '"model": {"name": "provider/name"}. '
-    f"Providers: {', '.join(PROVIDERS)}; any other endpoint with --base-url."
-)
+NO_MODEL_HINT = f"""Three ways to go on:
+  -m provider/name, such as -m deepseek/deepseek-chat with the key in $DEEPSEEK_API_KEY
+     (providers: {", ".join(PROVIDERS)})
+  --base-url URL -m NAME, for any other endpoint that speaks OpenAI's chat completions
+  "model": {{"name": "provider/name"}} in servers.json, or $MCPHOST_MODEL, to have it always
+`mcphost demo` shows everything without a model."""
 _OVERRIDES = ("MCPHOST_MODEL", "OPENAI_BASE_URL", "OPENAI_API_KEY")
+
+
+class NoModel(ConfigError):
+    """No model is named. `base_url`: the endpoint, where at least that is known."""
+
+    def __init__(self, base_url: str | None) -> None:
+        if base_url is None:
+            super().__init__("no model is configured", hint=NO_MODEL_HINT)
+        else:
+            super().__init__(
+                f"no model is named for {redact_url(base_url)}", hint="Name one that is there: -m NAME."
+            )
+        self.base_url = base_url
 
 
 def resolve_model(
@@ -42,7 +56,7 @@ def resolve_model(
     choice = _choose(config.model, flag_model, flag_base_url, environ)
     if choice.name is None:
         _raise_problem(choice, "name")
-        raise ConfigError("no model is configured", hint=NO_MODEL_HINT)
+        raise NoModel(choice.base_url)
     if choice.base_url is None:
         _raise_problem(choice, "base_url")
         choice = _at_openai(choice, flag_api_key or environ.get("OPENAI_API_KEY"))
@@ -64,9 +78,24 @@ def model_dialect(config: Config, *, environ: Mapping[str, str]) -> Dialect:
     return _choose(config.model, None, None, {} if config.model.resolved else environ).dialect()
 
 
-def local_candidates() -> tuple[Provider, ...]:
-    """Model servers that may be running on this machine, each at its usual port."""
-    return tuple(provider for provider in PROVIDERS.values() if provider.key is None)
+def local_candidates(environ: Mapping[str, str] | None = None) -> tuple[Provider, ...]:
+    """Model servers that may be running on this machine, each at its usual port, or where $OLLAMA_HOST, which
+    is Ollama's own variable, puts it."""
+    local = (provider for provider in PROVIDERS.values() if provider.key is None)
+    return tuple(replace(provider, base_url=_base_url(provider, environ or {})) for provider in local)
+
+
+def _base_url(provider: Provider, environ: Mapping[str, str]) -> str:
+    moved = _given(environ.get("OLLAMA_HOST")) if provider.name == "ollama" else None
+    if moved is None:
+        return provider.base_url
+    try:
+        parts = urlsplit(moved if "://" in moved else f"http://{moved}")
+        host, port = parts.hostname or "127.0.0.1", parts.port or (11434 if parts.scheme == "http" else 443)
+    except ValueError:
+        return provider.base_url
+    host = "127.0.0.1" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{host}:{port}{parts.path.rstrip('/')}/v1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +147,7 @@ def _choose(
     if provider and home and home is not provider:  # such as OpenRouter's "deepseek/deepseek-chat"
         provider, name = home, wanted or file.name
     if base_url is None and provider is not None and "base_url" not in file.problems:
-        base_url = provider.base_url
+        base_url = _base_url(provider, environ)
     return _Choice(name, base_url, provider, file, paired)
 
 

@@ -70,6 +70,10 @@ class Adapter:
             schema = self._edge(schema)
         if "array" in _names(schema.get("type")) and "items" not in schema:
             schema = schema | {"items": Schema()}
+        unnamed = [name for name in schema.get("required", ()) if name not in schema.get("properties", ())]
+        if unnamed:
+            properties: Schema = schema.get("properties", {}) | {name: Schema() for name in unnamed}
+            schema = schema | {"properties": properties}
         self._budget.spend(*_cost(schema))
         out = rebuild(schema, lambda inner: self.adapt(inner, room - 1), self._budget)
         return self._any(out)

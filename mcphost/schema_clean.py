@@ -86,10 +86,7 @@ class Cleaner:
 
     def _keywords(self, schema: Schema, scope: Scope, ancestors: tuple[int, ...], depth: int) -> Schema:
         shallow = self._shallow.clean(schema)
-        out = rebuild(shallow, lambda inner: self._clean(inner, scope, ancestors, depth + 1), self._budget)
-        for name in out.get("required", ()):
-            out.setdefault("properties", {}).setdefault(name, {})
-        return out
+        return rebuild(shallow, lambda inner: self._clean(inner, scope, ancestors, depth + 1), self._budget)
 
 
 def _joined(target: Schema, siblings: Schema) -> Schema:

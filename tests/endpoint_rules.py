@@ -32,7 +32,9 @@ def subschemas(schema: dict[str, Any]) -> Iterator[Any]:
     for keyword in SCHEMA_LISTS:
         yield from schema.get(keyword, [])
     for keyword in SCHEMAS:
-        if keyword in schema and not (keyword == "additionalProperties" and isinstance(schema[keyword], bool)):
+        if keyword in schema and not (
+            keyword == "additionalProperties" and isinstance(schema[keyword], bool)
+        ):
             yield schema[keyword]
 
 
@@ -72,12 +74,20 @@ def problems(parameters: Any, rules: SchemaRules) -> list[str]:
 
 
 def _problems(schema: dict[str, Any], rules: SchemaRules) -> Iterator[str]:
-    keywords = set(schema)
-    types = schema.get("type", [])
-    types = [types] if isinstance(types, str) else types
-    if keywords & BANNED:
+    yield from _anywhere(schema)
+    yield from _by_keyword(schema, rules)
+    yield from _by_type(schema, rules)
+
+
+def names_of(types: Any) -> list[str]:
+    return [types] if isinstance(types, str) else list(types or ())
+
+
+def _anywhere(schema: dict[str, Any]) -> Iterator[str]:
+    types = names_of(schema.get("type"))
+    if BANNED & set(schema):
         yield "a reference or definition"
-    if "allOf" in keywords:
+    if "allOf" in schema:
         yield "allOf"
     if any(name not in schema.get("properties", {}) for name in schema.get("required", [])):
         yield "a required name without property"
@@ -85,31 +95,38 @@ def _problems(schema: dict[str, Any], rules: SchemaRules) -> Iterator[str]:
         yield "an array without items"
     if schema.get("enum") == [] or not set(types) <= TYPES:
         yield "empty enum or unknown type"
+
+
+def _by_keyword(schema: dict[str, Any], rules: SchemaRules) -> Iterator[str]:
+    keywords = set(schema)
     if rules.keywords is not None and not keywords <= rules.keywords:
         yield f"keywords {keywords - rules.keywords}"
-    refused = {"oneOf": rules.one_of, "const": rules.const, "additionalProperties": rules.additional_properties}
-    if any(keyword in keywords and not taken for keyword, taken in refused.items()) or keywords & rules.refused:
+    taken = {"oneOf": rules.one_of, "const": rules.const, "additionalProperties": rules.additional_properties}
+    if keywords & (rules.refused | {keyword for keyword, allowed in taken.items() if not allowed}):
         yield "a refused keyword"
+    if rules.lone_union and "anyOf" in keywords and keywords - ANNOTATIONS - {"anyOf"}:
+        yield "constraints beside anyOf"
+    telling = {"type", "anyOf", "enum", "const", "properties", "items", "additionalProperties"}
+    if rules.any_type and schema and not keywords & telling:
+        yield "no type"
+
+
+def _by_type(schema: dict[str, Any], rules: SchemaRules) -> Iterator[str]:
+    types = names_of(schema.get("type"))
     if rules.null != "type" and isinstance(schema.get("type"), list):
         yield "an array of types"
     if rules.null == "nullable" and "null" in types:
         yield "a null type"
-    if rules.null != "type" and "enum" in keywords and "type" not in keywords:
+    if rules.null != "type" and "enum" in schema and not types:
         yield "an enum without type"
-    if rules.lone_union and "anyOf" in keywords and keywords - ANNOTATIONS - {"anyOf"}:
-        yield "constraints beside anyOf"
-    if rules.typed and any(kind not in types for keyword, kind in OF_TYPE.items() if keyword in keywords):
+    if rules.typed and any(kind not in types for keyword, kind in OF_TYPE.items() if keyword in schema):
         yield "a constraint of another type"
-    if rules.string_enums and "enum" in keywords:
+    if rules.string_enums and "enum" in schema:
         if types != ["string"] or not all(isinstance(member, str) and member for member in schema["enum"]):
             yield "an enum of other things than strings"
-    if rules.formats is not None and "format" in keywords:
+    if rules.formats is not None and "format" in schema:
         if not any(schema["format"] in rules.formats.get(name, ()) for name in types):
             yield "a format"
-    if rules.any_type and schema and not keywords & {
-        *("type", "anyOf", "enum", "const", "properties", "items", "additionalProperties")
-    }:
-        yield "no type"
 
 
 def plain(schema: dict[str, Any]) -> dict[str, Any]:

@@ -77,7 +77,7 @@ def refusing(status: int, body: bytes = b"", **headers: str) -> Generator[str]:
             self.end_headers()
             self.wfile.write(body)
 
-        do_GET = do_POST = do_DELETE = _refuse  # noqa: N815 (the names http.server looks for)
+        do_GET = do_POST = do_DELETE = _refuse
 
         def log_message(self, format: str, *args: object) -> None:
             pass

@@ -11,6 +11,11 @@ DRAFT_2020 = "https://json-schema.org/draft/2020-12/schema"
 TEXT = {"type": "string"}
 COUNT = {"type": "integer"}
 
+KEYWORDS = (
+    "$ref $id $defs $schema $anchor definitions properties required type items enum const anyOf oneOf allOf "
+    "not if default description title additionalProperties format nullable"
+).split()
+
 
 def arguments(**properties: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties}
@@ -277,13 +282,7 @@ VALID: dict[str, dict[str, Any]] = {
     ),
     "names that are keywords": {
         **arguments(
-            **{
-                name: TEXT
-                for name in (
-                    "$ref $id $defs $schema $anchor definitions properties required type items enum const anyOf "
-                    "oneOf allOf not if default description title additionalProperties format nullable"
-                ).split()
-            },
+            **dict.fromkeys(KEYWORDS, TEXT),
             inner=arguments(type={"type": "boolean"}, properties={"type": "object"}, **{"$ref": COUNT}),
         ),
         "required": ["$ref", "required", "type"],

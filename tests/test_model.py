@@ -33,8 +33,8 @@ from mcphost.errors import ConfigError, ModelError
 from mcphost.events import Reasoning, Text
 from mcphost.history import assistant_message
 from mcphost.messages import Usage
-from mcphost.openai_model import OpenAIModel
 from mcphost.model_errors import key_variable
+from mcphost.openai_model import OpenAIModel
 
 pytestmark = pytest.mark.anyio
 

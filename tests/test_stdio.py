@@ -3,9 +3,9 @@
 import json
 
 import pytest
+from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCResponse
 
 from mcphost.transport.stdio import parse_line
-from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCResponse
 
 RESULT = {"jsonrpc": "2.0", "id": 1, "result": {"content": []}}
 
@@ -53,7 +53,9 @@ def test_a_batch_is_taken_apart():
     assert complaint is None
 
 
-@pytest.mark.parametrize("junk", ["Server listening on stdio", "{", '"text"', "[1, 2]", '{"level": "info"}', "[" * 99_999])
+@pytest.mark.parametrize(
+    "junk", ["Server listening on stdio", "{", '"text"', "[1, 2]", '{"level": "info"}', "[" * 99_999]
+)
 def test_what_is_no_message_is_dropped_with_its_beginning_quoted(junk: str):
     messages, complaint = parse_line(junk.encode())
     assert messages == []

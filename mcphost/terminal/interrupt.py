@@ -38,12 +38,18 @@ def run(work: Callable[[Interrupts], Awaitable[int]]) -> int:
 
     async def main() -> int:
         code: int | None = None
+        failure: Exception | None = None
         async with anyio.create_task_group() as tg:
             if sys.platform != "win32":  # there, Ctrl-C comes as KeyboardInterrupt
                 await tg.start(_listen, interrupts)
             with interrupts.scope():
-                code = await work(interrupts)
+                try:
+                    code = await work(interrupts)
+                except Exception as exc:  # noqa: BLE001 (boundary: the task group would wrap it in a group)
+                    failure = exc
             tg.cancel_scope.cancel()
+        if failure is not None:
+            raise failure
         return 128 + (interrupts.received or 0) if code is None else code
 
     return anyio.run(main)

@@ -164,15 +164,24 @@ async def spawn(
     log: StderrLog,
 ) -> Child:
     """Start a server's command, without a shell. Raises `ConnectFailed` that says what is missing."""
-    if cwd is not None and not await anyio.Path(cwd).is_dir():
+    try:
+        with anyio.CancelScope(shield=True):  # a process half started would be nobody's
+            return Child(await _open(server, command, args, env=env, cwd=cwd), log)
+    except BaseException:
         log.close()
+        raise
+
+
+async def _open(
+    server: str, command: str, args: Sequence[str], *, env: Mapping[str, str], cwd: Path | None
+) -> Process:
+    if cwd is not None and not await anyio.Path(cwd).is_dir():
         raise ConnectFailed(server, f"its working folder {cwd} does not exist", hint="Correct `cwd`.")
     found = command if os.sep in command else shutil.which(command, path=command_path(env))
     if found is None:
-        log.close()
         raise ConnectFailed(server, f"command not found: {command}", hint=_install_hint(command))
     try:
-        process = await anyio.open_process(
+        return await anyio.open_process(
             [found, *args],
             env=dict(env),
             cwd=cwd,
@@ -182,11 +191,9 @@ async def spawn(
             start_new_session=True,
         )
     except (OSError, ValueError) as exc:
-        log.close()
         raise ConnectFailed(
             server, f"{command} cannot be started: {_reason(exc)}", hint=_start_hint(exc)
         ) from exc
-    return Child(process, log)
 
 
 def _reason(exc: OSError | ValueError) -> str:

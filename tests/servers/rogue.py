@@ -62,7 +62,12 @@ def listed(cursor):
         return {"error": {"code": -32603, "message": "the index is being rebuilt"}}
     tools = list(TOOLS)
     if "bad-tools" in FAULTS:
-        tools += [{"name": "no_schema"}, {"description": "no name"}, "not a tool", {"name": "odd", "inputSchema": []}]
+        tools += [
+            {"name": "no_schema"},
+            {"description": "no name"},
+            "not a tool",
+            {"name": "odd", "inputSchema": []},
+        ]
     if "pages" not in FAULTS and "endless-pages" not in FAULTS:
         return {"result": {"tools": tools}}
     start = int(cursor or 0)
