@@ -228,7 +228,7 @@ def test_with_nothing_set_the_three_ways_to_go_on_are_told():
         (None, m("anthropic/x"), {}, "model 'anthropic/x': no provider is called 'anthropic'"),
         (None, m("deepsek/x"), {}, "no provider is called 'deepsek' (did you mean deepseek?)"),
         (None, m("deepseek/"), {}, "names a provider and no model"),
-        (None, m(None, LOCAL), {}, "no model is configured"),
+        (None, m(None, LOCAL), {}, f"no model is named for {LOCAL}"),
         (None, m("x", "localhost:1"), {}, "--base-url must begin with http:// or https://"),
         (None, m("x", "http://[x"), {}, "--base-url is not a web address"),
         (
@@ -339,6 +339,28 @@ def test_model_servers_of_this_machine_are_those_that_need_no_key():
     assert [provider.name for provider in local_candidates()] == ["ollama", "lmstudio", "llamacpp", "vllm"]
     assert all(is_loopback(provider.base_url) for provider in local_candidates())
     assert not any(is_loopback(provider.base_url) for provider in PROVIDERS.values() if provider.key)
+
+
+@pytest.mark.parametrize(
+    ("moved", "base_url"),
+    [
+        ("", "http://127.0.0.1:11434/v1"),
+        ("127.0.0.1:9999", "http://127.0.0.1:9999/v1"),
+        (":9999", "http://127.0.0.1:9999/v1"),
+        ("0.0.0.0", "http://127.0.0.1:11434/v1"),
+        ("[::1]:9999", "http://[::1]:9999/v1"),
+        ("http://gpu.example:80", "http://gpu.example:80/v1"),
+        ("https://gpu.example/ollama/", "https://gpu.example:443/ollama/v1"),
+        ("127.0.0.1:no", "http://127.0.0.1:11434/v1"),
+    ],
+)
+def test_ollamas_own_variable_moves_it(moved: str, base_url: str):
+    environ = {"OLLAMA_HOST": moved}
+    assert local_candidates(environ)[0].base_url == base_url
+    assert (
+        resolve_model(parse({}, source=None, environ={}), flag_model="ollama/x", environ=environ).base_url
+        == base_url
+    )
 
 
 @pytest.mark.parametrize(

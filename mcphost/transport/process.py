@@ -13,6 +13,7 @@ import sys
 from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from io import FileIO
 from pathlib import Path
 from typing import Final
 
@@ -32,39 +33,28 @@ _POLL_SECONDS: Final = 0.01
 
 
 class StderrLog:
-    """What one server wrote to stderr: the last lines in memory, all of it (up to a size) in a file."""
+    """What one server wrote to stderr: the last lines in memory, all of it (up to a size) in a file.
+
+    The file is appended to, also by another host that runs the same server at the same time.
+    """
 
     def __init__(self, path: Path | None, *, lines: int = 200) -> None:
         self.path = path
         self._lines: deque[str] = deque(maxlen=lines)
         self._partial = b""
-        self._file = None
-        self._size = 0
-        if path is not None:
-            with suppress(OSError):  # a log that cannot be written is no reason not to run the server
-                path.parent.mkdir(parents=True, exist_ok=True)
-                self._open("wb")
-
-    def _open(self, mode: str) -> None:
-        assert self.path is not None
-        descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        self._file = os.fdopen(descriptor, mode)
-        self._size = 0
+        self._file = None if path is None else _opened(path)
 
     def write(self, data: bytes) -> None:
         *lines, self._partial = (self._partial + data).split(b"\n")
         self._partial = self._partial[-8192:]
         self._lines.extend(line.decode(errors="replace").rstrip("\r")[:2000] for line in lines)
-        if self._file is None:
+        if self._file is None or self.path is None:
             return
         try:
             self._file.write(data)
-            self._file.flush()
-            self._size += len(data)
-            if self._size > LOG_BYTES and self.path is not None:
+            if self._file.tell() > LOG_BYTES:
                 self._file.close()
-                self.path.replace(self.path.with_suffix(".old"))
-                self._open("wb")
+                self._file = _opened(self.path)
         except OSError:
             self._file = None
 
@@ -79,6 +69,17 @@ class StderrLog:
             with suppress(OSError):
                 self._file.close()
             self._file = None
+
+
+def _opened(path: Path) -> FileIO | None:
+    """A log file to append to, its owner's alone, begun anew when full. None where it cannot be written."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists() and path.stat().st_size > LOG_BYTES:
+            path.replace(path.with_suffix(".old"))
+        return FileIO(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "a")
+    except OSError:  # a log that cannot be written is no reason not to run the server
+        return None
 
 
 class Child:
