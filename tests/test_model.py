@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 import anyio.to_thread
 import pytest
-from endpoint import (
+from .endpoint import (
     WAIT_SECONDS,
     Answer,
     Endpoint,

@@ -3,7 +3,7 @@
 import anyio
 import httpx2
 import pytest
-from endpoint import Endpoint, raw
+from .endpoint import Endpoint, raw
 
 from mcphost import net
 from mcphost.errors import ConfigError
