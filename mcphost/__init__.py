@@ -37,12 +37,12 @@ if TYPE_CHECKING:
         Text,
         Warned,
     )
-    from mcphost.fleet import Server
     from mcphost.hooks import Allow, AllowAll, Asked, Decision, Hooks, NoHooks, Refuse
     from mcphost.host import ChatReply, Host, Turn
     from mcphost.messages import Attachment, ToolCall, ToolResult, Usage
     from mcphost.model import Model, Reply
     from mcphost.openai_model import OpenAIModel
+    from mcphost.server import Server
 
 __version__ = "0.1.0"
 
@@ -74,7 +74,7 @@ _MODULES = {
         "Text",
         "Warned",
     ),
-    "mcphost.fleet": ("Server",),
+    "mcphost.server": ("Server",),
     "mcphost.hooks": ("Allow", "AllowAll", "Asked", "Decision", "Hooks", "NoHooks", "Refuse"),
     "mcphost.host": ("ChatReply", "Host", "Turn"),
     "mcphost.messages": ("Attachment", "ToolCall", "ToolResult", "Usage"),

@@ -3,22 +3,20 @@
 A command's world is imported when that command runs, so that help, versions and usage errors are quick.
 """
 
-import io
-import os
-import stat
 import sys
 from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
+from typing import Any, Literal, NoReturn, TypeVar
 
 import click
 
 from mcphost import __version__
-from mcphost.errors import ConfigError, McphostError
-
-if TYPE_CHECKING:
-    from mcphost.terminal.setup import Settings
+from mcphost.errors import McphostError
+from mcphost.terminal.inputs import arguments_of, prompt_and_attachment, read_stdin, text_or_file
+from mcphost.terminal.logs import log_to_stderr
+from mcphost.terminal.output import Closed, complain, prepare_streams
+from mcphost.terminal.settings import Settings
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -72,9 +70,6 @@ def _shared(command: Command) -> Command:
         trace: Path | None,
         **rest: Any,
     ) -> Any:
-        from mcphost.terminal.logs import log_to_stderr
-        from mcphost.terminal.setup import Settings
-
         log_to_stderr(verbose=verbose)
         settings = Settings(configs, model, base_url, api_key, servers, naming, results, wait, verbose, trace)
         return command(settings, **rest)
@@ -116,7 +111,7 @@ def cli() -> None:
     """
 
 
-@cli.command()
+@cli.command(short_help="One prompt in, one answer out.")
 @click.argument("prompt", required=False)
 @click.option(
     "--output",
@@ -131,7 +126,7 @@ def cli() -> None:
 @click.option("--yes", is_flag=True, help="Allow calls that would be asked about.")
 @_shared
 def run(
-    settings: "Settings",
+    settings: Settings,
     prompt: str | None,
     output: Literal["text", "json", "stream-json"],
     quiet: bool,
@@ -145,72 +140,43 @@ def run(
     Without PROMPT, or with `-`, it is read from standard input. What is piped in beside a PROMPT is
     attached to it.
     """
-    prompt, attached = _prompt(prompt)
-    text = _text_or_file("--system", system)
+    prompt, attached = prompt_and_attachment(prompt)
+    text = text_or_file("--system", system)
 
-    from mcphost.terminal import run as world
-    from mcphost.terminal.interrupt import run as supervise
-    from mcphost.terminal.setup import load_config, with_model
+    from mcphost.terminal.configure import load_config, with_model
 
     config = with_model(load_config(settings), settings)
     if max_rounds is not None:
         limits = config.limits.model_copy(update={"rounds": max_rounds})
         config = config.model_copy(update={"limits": limits})
+
+    from mcphost.terminal import run as world
+    from mcphost.terminal.interrupt import run as supervise
+
     request = world.Request(prompt, attached, text, output, quiet, tool_choice, yes)
     return supervise(lambda interrupts: world.run(config, settings, request))
 
 
-def _prompt(prompt: str | None) -> tuple[str, str]:
-    """The prompt, and what was piped in beside it."""
-    piped = "" if prompt is None or prompt == "-" or _has_pipe() else None
-    if piped is None:
-        return prompt or "", ""
-    if sys.stdin is None or (sys.stdin.isatty() and prompt is None):
-        raise click.UsageError("There is no prompt: give one, or pipe it in.")
-    text = sys.stdin.buffer.read().decode("utf-8", "replace")
-    if prompt is not None and prompt != "-":
-        return prompt, text.strip("\n")
-    if not text.strip():
-        raise click.UsageError("The prompt on standard input is empty.")
-    return text.strip("\n"), ""
-
-
-def _has_pipe() -> bool:
-    """Whether something was piped or redirected in: a terminal, a socket and /dev/null are no prompt."""
-    try:
-        mode = os.fstat(sys.stdin.fileno()).st_mode
-    except (AttributeError, OSError, ValueError):
-        return False
-    return stat.S_ISFIFO(mode) or stat.S_ISREG(mode)
-
-
-def _text_or_file(flag: str, value: str | None) -> str | None:
-    if value is None or not value.startswith("@"):
-        return value
-    try:
-        return Path(value[1:]).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as exc:
-        raise ConfigError(f"{flag}: {value[1:]} cannot be read: {exc}") from exc
-
-
-@cli.command()
+@cli.command(short_help="A conversation in the terminal.")
 @click.option("--system", metavar="TEXT|@FILE", help="The system prompt.")
 @click.option("--yes", is_flag=True, help="Allow calls that would be asked about.")
 @_shared
-def chat(settings: "Settings", system: str | None, yes: bool) -> int:
+def chat(settings: Settings, system: str | None, yes: bool) -> int:
     """A conversation in the terminal."""
-    text = _text_or_file("--system", system)
+    text = text_or_file("--system", system)
+
+    from mcphost.terminal.configure import load_config, with_model
+
+    config = with_model(load_config(settings), settings)
 
     from mcphost.terminal import chat as world
     from mcphost.terminal.interrupt import run as supervise
-    from mcphost.terminal.setup import load_config, with_model
 
-    config = with_model(load_config(settings), settings)
     opening = world.Opening(system=text, yes=yes, wait=not sys.stdin.isatty())
     return supervise(lambda interrupts: world.chat(config, settings, opening, interrupts))
 
 
-@cli.command()
+@cli.command(short_help="Every tool, grouped by server.")
 @click.option(
     "--output",
     type=click.Choice(["table", "openai", "mcp"]),
@@ -218,17 +184,19 @@ def chat(settings: "Settings", system: str | None, yes: bool) -> int:
     help="A list to read, the JSON array that a model is sent, or the servers' own definitions.",
 )
 @_shared
-def tools(settings: "Settings", output: Literal["table", "openai", "mcp"]) -> int:
+def tools(settings: Settings, output: Literal["table", "openai", "mcp"]) -> int:
     """Every tool, grouped by server."""
-    from mcphost.terminal import listing
-    from mcphost.terminal.interrupt import run as supervise
-    from mcphost.terminal.setup import load_config, with_dialect
+    from mcphost.terminal.configure import load_config, with_dialect
 
     config = with_dialect(load_config(settings), settings)
+
+    from mcphost.terminal import listing
+    from mcphost.terminal.interrupt import run as supervise
+
     return supervise(lambda interrupts: listing.tools(config, settings, output))
 
 
-@cli.command()
+@cli.command(short_help="One tool call, without a model.")
 @click.argument("tool")
 @click.argument("arguments", required=False, metavar="[JSON]")
 @click.option(
@@ -237,42 +205,44 @@ def tools(settings: "Settings", output: Literal["table", "openai", "mcp"]) -> in
 @click.option("--no-validate", is_flag=True, help="Send the arguments unchecked.")
 @_shared
 def call(
-    settings: "Settings", tool: str, arguments: str | None, output: Literal["text", "json"], no_validate: bool
+    settings: Settings, tool: str, arguments: str | None, output: Literal["text", "json"], no_validate: bool
 ) -> int:
     """Call TOOL without a model, with a JSON object as its arguments (`-` reads it from standard input).
 
     TOOL is a name that `mcphost tools` shows, or server/tool, which starts only that server.
     """
-    if arguments == "-":
-        arguments = sys.stdin.buffer.read().decode("utf-8", "replace")
+    given = arguments_of(read_stdin() if arguments == "-" else arguments or "")
+
+    from mcphost.terminal.configure import load_config, with_dialect
+
+    config = with_dialect(load_config(settings), settings)
 
     from mcphost.terminal import call as world
     from mcphost.terminal.interrupt import run as supervise
-    from mcphost.terminal.setup import load_config, with_dialect
 
-    given = world.arguments_of(arguments or "")
-    config = with_dialect(load_config(settings), settings)
     return supervise(
         lambda interrupts: world.call(config, settings, tool, given, output=output, validate=not no_validate)
     )
 
 
-@cli.command()
+@cli.command(short_help="How each server is, and why it failed.")
 @click.option(
     "--output", type=click.Choice(["table", "json"]), default="table", help="A list to read, or JSON."
 )
 @_shared
-def servers(settings: "Settings", output: Literal["table", "json"]) -> int:
+def servers(settings: Settings, output: Literal["table", "json"]) -> int:
     """How each server is: state, protocol, tools, start time, and why it failed (-v: what it wrote)."""
-    from mcphost.terminal import listing
-    from mcphost.terminal.interrupt import run as supervise
-    from mcphost.terminal.setup import load_config, with_dialect
+    from mcphost.terminal.configure import load_config, with_dialect
 
     config = with_dialect(load_config(settings), settings)
+
+    from mcphost.terminal import listing
+    from mcphost.terminal.interrupt import run as supervise
+
     return supervise(lambda interrupts: listing.servers(config, settings, output))
 
 
-@cli.command()
+@cli.command(short_help="The whole loop with no key and no network.")
 @click.argument("question", required=False)
 @click.option("--chat", "as_chat", is_flag=True, help="A conversation instead of one question.")
 def demo(question: str | None, as_chat: bool) -> int:
@@ -285,17 +255,13 @@ def demo(question: str | None, as_chat: bool) -> int:
 
 def main() -> NoReturn:
     """Run the command line and exit with the code that tells how it went."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # what a terminal cannot show is no reason to stop
+    prepare_streams()
     sys.exit(_exit_code())
 
 
 def _exit_code() -> int:
-    from mcphost.terminal.output import Closed, complain
-
     try:
-        return int(cli.main(standalone_mode=False) or 0)
+        return int(cli.main(prog_name="mcphost", standalone_mode=False) or 0)
     except click.ClickException as exc:
         exc.show()
         return exc.exit_code

@@ -19,18 +19,29 @@ from mcp_types import (
     JSONRPCMessage,
     PaginatedRequestParams,
 )
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mcphost import __version__
 from mcphost.config import Limits, ServerSpec
 from mcphost.errors import ConnectFailed, ServerError, ServerLost, ToolError
 from mcphost.events import ProgressFn
 from mcphost.trace import Record, nothing
-from mcphost.transport.http import sse_transport, streamable_transport
+from mcphost.transport.http import streamable_transport
 from mcphost.transport.memory import InProcessServer, memory_transport
 from mcphost.transport.process import Child
+from mcphost.transport.sse import sse_transport
 from mcphost.transport.stdio import stdio_transport
 from mcphost.transport.wire import Wire
-from mcphost.trouble import explain, http_status, is_closed, last_words, leaves
+from mcphost.trouble import (
+    explain,
+    http_status,
+    is_closed,
+    last_words,
+    leaves,
+    retry_after,
+    rpc_data,
+    was_not_sent,
+)
 from mcphost.verdicts import Verdicts
 
 PAGES: Final = 1000
@@ -99,37 +110,54 @@ class Session:
             seen.add(cursor)
         return tuple(tools)
 
+    @property
+    def over(self) -> bool:
+        """Whether the connection has ended, or leads nowhere any more."""
+        return self._wire.closed.is_set()
+
     async def call(
         self, tool: str, arguments: Mapping[str, Any], *, seconds: float, progress: ProgressFn | None = None
     ) -> Mapping[str, Any]:
         """Call a tool; its `CallToolResult` as the server sent it.
 
         Raises `ToolError` when the server refuses the call, `TimeoutError` when it does not answer within
-        `seconds`, and `ServerLost` when it went away meanwhile.
+        `seconds`, `AuthRequired`, and `ServerLost` when it went away, with whether the call was sent.
         """
+        if self.over:
+            raise ServerLost(self._spec.name, "the server went away", sent=False)
         try:
             with anyio.fail_after(seconds + 1):  # also bounds the wait for a server that does not read
                 result = await self._client.call_tool(
                     tool, dict(arguments), read_timeout_seconds=seconds, progress_callback=progress
                 )
         except MCPError as exc:
-            if exc.code == REQUEST_TIMEOUT:
-                raise TimeoutError(_no_answer(seconds)) from exc
-            if is_closed(exc):
-                reason = "the server went away during the call" + await last_words(self._child)
-                raise ServerLost(self._spec.name, reason) from exc
-            if http_status(exc) in (401, 403):
-                raise explain(self._spec, exc) from exc
-            raise ToolError(f"the server answered with an error: {exc.message}") from exc
+            raise await self._call_failed(exc, seconds) from exc
         except TimeoutError as exc:
             raise TimeoutError(_no_answer(seconds)) from exc
         except RuntimeError as exc:  # a result of a kind that needs an answer from us, which we did not offer
             raise ToolError(f"the server asks for something this host does not offer: {exc}") from exc
         return self._wire.take(result.meta)
 
+    async def _call_failed(self, exc: MCPError, seconds: float) -> Exception:
+        name, data, status = self._spec.name, rpc_data(exc), http_status(exc)
+        if exc.code == REQUEST_TIMEOUT:
+            return TimeoutError(_no_answer(seconds))
+        if status in (401, 403):
+            return explain(self._spec, exc)
+        if status == 404 and self._client.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+            self._wire.closed.set()  # specification, "Transports", session management: begin a new session
+            return ServerLost(name, "the server does not know the session any more", sent=False)
+        if "broken" in data:
+            return ServerLost(name, exc.message, sent=data.get("sent") is not False)
+        if is_closed(exc):
+            details = await last_words(self._child) if self._child is not None else f": {exc.message}"
+            return ServerLost(name, "the server went away during the call" + details)
+        wait = retry_after(data) if status == 429 else None
+        return ToolError(f"the server answered with an error: {exc.message}", retry_after=wait)
+
 
 def _no_answer(seconds: float) -> str:
-    return f"no answer within {seconds:g} s; the call was cancelled, and may have taken effect"
+    return f"no answer within {round(seconds, 1):g} s; the call was cancelled, and may have taken effect"
 
 
 class Connector:
@@ -147,6 +175,7 @@ class Connector:
         launch: Callable[[], Awaitable[Child]],
         local: InProcessServer | None,
         record: Record,
+        complain: Callable[[str], None],
     ) -> None:
         self._spec = spec
         self._limits = limits
@@ -154,6 +183,7 @@ class Connector:
         self._launch = launch
         self._local = local
         self._record = record
+        self._complain = complain
 
     def _trace(self, kind: str, message: JSONRPCMessage) -> None:
         if self._record is not nothing:
@@ -227,16 +257,15 @@ class Connector:
 
     def _transport(self, way: Way, child: Child | None) -> Transport:
         spec, limit = self._spec, self._limits.message_bytes
-        silence = max(300.0, spec.timeout or self._limits.call_seconds)
         match way.transport:
             case "stdio":
                 assert child is not None
-                return stdio_transport(spec.name, child, message_bytes=limit)
+                return stdio_transport(child, message_bytes=limit, complain=self._complain)
             case "http":
-                url, headers = spec.url or "", spec.headers
-                return streamable_transport(url, headers, read_seconds=silence, message_bytes=limit)
+                return streamable_transport(spec.url or "", spec.headers, message_bytes=limit)
             case "sse":
-                return sse_transport(spec.url or "", spec.headers, read_seconds=silence)
+                url, headers = spec.url or "", spec.headers
+                return sse_transport(url, headers, message_bytes=limit, complain=self._complain)
             case "memory":
                 assert self._local is not None
                 return memory_transport(self._local)
@@ -258,8 +287,7 @@ class Connector:
 
 def _worth_another(exc: BaseException, following: Way) -> bool:
     """Whether `following` may succeed where this failed: not where nobody was there, or let us in."""
-    hopeless = (ServerError, httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.InvalidURL)
-    if any(isinstance(leaf, hopeless) for leaf in leaves(exc)):
+    if was_not_sent(exc) or any(isinstance(leaf, ServerError | httpx2.InvalidURL) for leaf in leaves(exc)):
         return False
     status = http_status(exc)
     return status in (400, 404, 405) if following.transport == "sse" else status not in (401, 403)

@@ -48,13 +48,21 @@ class ServerError(McphostError):
 
 
 class ConnectFailed(ServerError):
-    """The server could not be started, reached, or agreed with."""
+    """The server could not be started, reached, or agreed with. `final`: trying again would not help."""
+
+    def __init__(self, server: str, reason: str, *, hint: str | None = None, final: bool = False) -> None:
+        super().__init__(server, reason, hint=hint)
+        self.final = final
 
 
 class ServerLost(ServerError):
-    """The server was connected and is gone."""
+    """The server was connected and is gone. `sent`: a call may have reached it, and may have taken effect."""
 
     exit_code = 5
+
+    def __init__(self, server: str, reason: str, *, hint: str | None = None, sent: bool = True) -> None:
+        super().__init__(server, reason, hint=hint)
+        self.sent = sent
 
 
 class AuthRequired(ServerError):
@@ -64,9 +72,13 @@ class AuthRequired(ServerError):
 
 
 class ToolError(McphostError):
-    """A tool call failed, and there is no model to tell."""
+    """A tool call failed, and there is no model to tell. `retry_after`: seconds to wait, if it says so."""
 
     exit_code = 5
+
+    def __init__(self, message: str, *, hint: str | None = None, retry_after: float | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.retry_after = retry_after
 
 
 class ModelError(McphostError):

@@ -21,12 +21,13 @@ from mcphost.conversation import ToolChoice, run_turn
 from mcphost.dialect import OPENAI, Dialect
 from mcphost.errors import ConfigError, McphostError
 from mcphost.events import Event, Failed, ServerChanged, Stop
-from mcphost.fleet import Fleet, Server
+from mcphost.fleet import Fleet
 from mcphost.hooks import Hooks, NoHooks
 from mcphost.messages import Message, ToolCall, ToolResult, Usage, as_dict
 from mcphost.model import Model
 from mcphost.naming import Names
 from mcphost.router import Emit, Router
+from mcphost.server import Server
 from mcphost.trace import Trace, nothing
 
 Messages = str | Sequence[Any]
@@ -254,14 +255,19 @@ class Host:
                 self._listeners.discard(send.send_nowait)
                 send.close()
 
+        failure: Exception | None = None
         self._listeners.add(send.send_nowait)
         with send, receive:
             async with anyio.create_task_group() as tg:
                 tg.start_soon(run)
                 try:
                     yield Turn(conversation, receive)
+                except Exception as exc:  # noqa: BLE001 (boundary: the task group would wrap it in a group)
+                    failure = exc
                 finally:
                     tg.cancel_scope.cancel()
+        if failure is not None:
+            raise failure
 
     def model(self, model: str | Model | None = None) -> Model:
         """The model to ask: the one given, by name or as it is, else the host's own. Raises `ConfigError`."""
@@ -274,7 +280,7 @@ class Host:
             # the openai client takes half a second to import: only who asks a model pays for it
             from mcphost.openai_model import OpenAIModel
 
-            self._models[model] = OpenAIModel.from_spec(spec)
+            self._models[model] = OpenAIModel.from_spec(spec, record=self._record)
         return self._models[model]
 
     def _dialect(self) -> Dialect:

@@ -3,7 +3,7 @@
 import re
 import socket
 import ssl
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 from urllib.parse import urlsplit
@@ -15,6 +15,7 @@ from mcphost.dialect import PROVIDERS
 from mcphost.endpoints import is_loopback
 from mcphost.errors import ModelError
 from mcphost.messages import Message
+from mcphost.net import causes
 from mcphost.text import json_text, one_line, size_text
 
 _SAID = 400
@@ -69,7 +70,7 @@ class Endpoint:
 
     def connection_error(self, exc: BaseException, *, read_seconds: float, partial: str = "") -> ModelError:
         """No answer, or one that broke off. `exc` may hold the reason in its causes."""
-        reason, hint = self._reason(list(_causes(exc)), read_seconds)
+        reason, hint = self._reason(list(causes(exc)), read_seconds)
         return ModelError(f"{self.who}: {reason}", partial=partial, hint=hint)
 
     def _hint(self, status: int, said: str) -> str | None:
@@ -164,14 +165,3 @@ def _with_raw(text: str, metadata: object) -> str:
     """With what the provider behind a gateway said, which OpenRouter puts under `metadata.raw`."""
     raw = _message(cast("dict[str, Any]", metadata).get("raw")) if isinstance(metadata, dict) else ""
     return f"{text}: {raw}" if raw and raw not in text else text
-
-
-def _causes(exc: BaseException) -> Iterator[BaseException]:
-    """The error, what caused it, and what caused that, into exception groups; the first cause last."""
-    yield exc
-    if isinstance(exc, BaseExceptionGroup):
-        for inner in cast("BaseExceptionGroup[BaseException]", exc).exceptions:
-            yield from _causes(inner)
-    following = exc.__cause__ or exc.__context__
-    if following is not None:
-        yield from _causes(following)

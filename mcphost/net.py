@@ -1,10 +1,11 @@
 """One way to make HTTP clients, for the model's endpoint and for MCP servers."""
 
+import socket
 import ssl
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from functools import cache
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, cast
 from urllib.request import getproxies
 
 import httpx2
@@ -12,7 +13,7 @@ import httpx2
 from mcphost.endpoints import is_loopback
 from mcphost.errors import ConfigError
 
-__all__ = ["EventHooks", "client", "client_settings", "is_loopback", "ssl_context"]
+__all__ = ["EventHooks", "causes", "client", "client_settings", "is_loopback", "ssl_context", "what_failed"]
 
 EventHooks = Mapping[str, list[Callable[..., Awaitable[None]]]]
 """What `httpx2` calls with each request and response: `{"request": […], "response": […]}`."""
@@ -72,3 +73,28 @@ def _check_proxies() -> None:
                 f"{kind.upper()}_PROXY names a SOCKS proxy, and support for those is not installed",
                 hint="Install it with `pip install socksio`, or give an HTTP proxy in its place.",
             )
+
+
+def causes(exc: BaseException) -> Iterator[BaseException]:
+    """The error, what caused it, and what caused that, into exception groups; the first cause last."""
+    yield exc
+    if isinstance(exc, BaseExceptionGroup):
+        for inner in cast("BaseExceptionGroup[BaseException]", exc).exceptions:
+            yield from causes(inner)
+    following = exc.__cause__ or exc.__context__
+    if following is not None:
+        yield from causes(following)
+
+
+def what_failed(exc: BaseException) -> str:
+    """Why a connection failed, in a few words."""
+    chain = list(causes(exc))
+    kinds: tuple[tuple[type[BaseException], str], ...] = (
+        (socket.gaierror, "there is no such host"),
+        (ConnectionRefusedError, "the connection was refused"),
+        (httpx2.ConnectTimeout, "no answer"),
+    )
+    for kind, words in kinds:
+        if any(isinstance(cause, kind) for cause in chain):
+            return words
+    return str(chain[-1]) or type(chain[-1]).__name__

@@ -4,6 +4,7 @@ The `openai` client keeps keys, connections and retries. The bodies, both ways, 
 goes out unchanged, and chunks of any shape are read (see `assemble`).
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import replace
@@ -20,11 +21,13 @@ from mcphost.config import ModelSpec
 from mcphost.dialect import DIALECTS, Dialect, dialect_for
 from mcphost.endpoints import clean_base_url
 from mcphost.errors import ConfigError, ModelError
+from mcphost.events import usage_json
 from mcphost.messages import Message
 from mcphost.model import Emit
 from mcphost.model_errors import Endpoint, is_too_long, server_said, what_takes_room
 from mcphost.model_request import Lessons, Request, RequestWriter, ToolChoice, learn
 from mcphost.redact import redact_url
+from mcphost.trace import Record, nothing
 
 _OPENAI: Final = "https://api.openai.com/v1"
 _DRAIN_SECONDS: Final = 0.5
@@ -42,7 +45,8 @@ class OpenAIModel:
     `base_url` and `dialect` None mean OpenAI's own and the one that the host of the URL speaks. `options`
     are fields of every request (temperature and so on), `extra_body` too, and wins over everything.
     `read_seconds` bounds the silence before and within an answer. What an endpoint refuses and what helps
-    is remembered for the life of the object. Raises `ConfigError` for a URL that cannot be used.
+    is remembered for the life of the object. `record` is told of every request and what came of it.
+    Raises `ConfigError` for a URL that cannot be used.
     """
 
     def __init__(
@@ -57,6 +61,7 @@ class OpenAIModel:
         read_seconds: float = 300.0,
         connect_seconds: float = 10.0,
         max_retries: int = 2,
+        record: Record = nothing,
     ) -> None:
         url, query = _split(base_url or _OPENAI)
         timeout = httpx2.Timeout(read_seconds, connect=connect_seconds)
@@ -66,6 +71,7 @@ class OpenAIModel:
         self._endpoint = Endpoint(name, url, api_key)
         self._writer = RequestWriter(name, self.dialect, options or {}, extra_body or {})
         self._lessons = self._writer.first_lessons()
+        self._record = record
         self._headers = _headers(url, api_key)
         self._client = AsyncOpenAI(
             api_key=api_key or "none",  # given in any case, so that the environment's key goes nowhere else
@@ -77,7 +83,7 @@ class OpenAIModel:
         )
 
     @classmethod
-    def from_spec(cls, spec: ModelSpec) -> "OpenAIModel":
+    def from_spec(cls, spec: ModelSpec, *, record: Record = nothing) -> "OpenAIModel":
         """The model of a resolved spec. Raises `ConfigError`."""
         if spec.name is None:
             raise ConfigError("no model is configured", hint="Name one, such as -m provider/name.")
@@ -92,6 +98,7 @@ class OpenAIModel:
             dialect=DIALECTS[spec.dialect] if spec.dialect else None,
             options=spec.options,
             extra_body=spec.extra_body,
+            record=record,
         )
 
     async def reply(
@@ -106,16 +113,39 @@ class OpenAIModel:
 
         Pass the same `tools` list as long as they are the same: its JSON is then written only once.
         """
+        try:
+            answer = await self._ask(messages, tools, tool_choice, emit)
+        except ModelError as exc:
+            self._record_failure(exc)
+            raise
+        self._record("reply", model=self._endpoint.who, **_as_json(answer))
+        return answer
+
+    async def aclose(self) -> None:
+        """Close the connections. The model cannot be asked again."""
+        await self._client.close()
+
+    async def _ask(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[dict[str, Any]],
+        tool_choice: ToolChoice,
+        emit: Emit,
+    ) -> Reply:
         lessons, tried = self._lessons, {self._lessons}
         while True:
             request = self._write(messages, tools, tool_choice, lessons)
+            if self._record is not nothing:  # reading it again costs time
+                self._record("request", model=self._endpoint.who, body=json.loads(request.content))
             try:
                 stream = await self._send(request)
             except APIStatusError as exc:
+                room = what_takes_room(messages, tools, len(self._writer.tools_text(tools)))
+                error = self._endpoint.status_error(exc.status_code, exc.body, room=room)
                 learned = _learn(lessons, exc, request)
                 if learned is None or learned in tried:
-                    room = what_takes_room(messages, tools, len(self._writer.tools_text(tools)))
-                    raise self._endpoint.status_error(exc.status_code, exc.body, room=room) from exc
+                    raise error from exc
+                self._record_failure(error)
                 lessons = learned
                 tried.add(learned)
             except APIConnectionError as exc:
@@ -126,9 +156,9 @@ class OpenAIModel:
                     answer = await self._read(stream.response, emit)
                 return replace(answer, warnings=request.warnings)
 
-    async def aclose(self) -> None:
-        """Close the connections. The model cannot be asked again."""
-        await self._client.close()
+    def _record_failure(self, error: ModelError) -> None:
+        fields = {"status": error.status, "error": error.message, "text": error.partial}
+        self._record("reply", model=self._endpoint.who, **fields)
 
     def _write(
         self,
@@ -175,6 +205,19 @@ class OpenAIModel:
                 async for _ in pieces:
                     pass
         return answer
+
+
+def _as_json(reply: Reply) -> dict[str, Any]:
+    """A reply as the record has it: put together, not chunk by chunk."""
+    return {
+        "text": reply.text,
+        "reasoning": reply.reasoning,
+        "tool_calls": [
+            {"id": call.id, "name": call.name, "arguments": call.arguments} for call in reply.calls
+        ],
+        "usage": usage_json(reply.usage),
+        "finish_reason": reply.finish_reason,
+    }
 
 
 def _split(base_url: str) -> tuple[str, dict[str, str]]:

@@ -40,6 +40,7 @@ class Callee(Protocol):
         arguments: Mapping[str, Any],
         *,
         seconds: float,
+        repeatable: bool = False,
         progress: ProgressFn | None = None,
     ) -> Mapping[str, Any]: ...
 
@@ -170,10 +171,14 @@ class Router:
             await emit(Progress(call.id, progress, total, message))
 
         seconds = server.spec.timeout or self._limits.call_seconds
+        repeatable = any(route.annotations.get(hint) is True for hint in ("readOnlyHint", "idempotentHint"))
         try:
-            raw = await server.call(route.tool, given, seconds=seconds, progress=report)
+            raw = await server.call(
+                route.tool, given, seconds=seconds, repeatable=repeatable, progress=report
+            )
         except ServerLost as exc:
-            return _Problem("server", f"{exc}; whether the call took effect is unknown", _TROUBLE)
+            unknown = "; whether the call took effect is unknown" if exc.sent else "; the call was not sent"
+            return _Problem("server", f"{exc}{unknown}", _TROUBLE)
         except ServerError as exc:
             return _Problem("server", str(exc), exc.hint or _TROUBLE)
         except TimeoutError as exc:

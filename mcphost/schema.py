@@ -44,12 +44,15 @@ def convert(input_schema: object, rules: SchemaRules) -> dict[str, Any]:
     if schema is None:
         return {"type": "object", "properties": {}}
     document, patterns = Document(schema), Patterns()
+    levels = _DEEPEST + 1
     for depth, repeats in _ATTEMPTS:
+        if depth >= levels:
+            continue  # it would come to the same
         cleaner = Cleaner(document, budget=Budget(), patterns=patterns, depth=depth, repeats=repeats)
         try:
             return _converted(cleaner.clean(), rules)
         except TooBigError:
-            continue
+            levels = cleaner.levels if repeats == 1 else levels
     return _names_only(schema)
 
 

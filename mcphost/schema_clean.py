@@ -25,6 +25,8 @@ class Cleaner:
     def __init__(
         self, document: Document, *, budget: Budget, patterns: Patterns, depth: int, repeats: int
     ) -> None:
+        self.levels = 0
+        """The depth of the deepest schema seen."""
         self._document = document
         self._budget = budget
         self._depth = depth
@@ -37,6 +39,7 @@ class Cleaner:
 
     def _clean(self, raw: object, scope: Scope, ancestors: tuple[int, ...], depth: int = 0) -> Schema:
         self._budget.spend()
+        self.levels = max(self.levels, depth)
         if isinstance(raw, bool):
             return {} if raw else dict(NEVER)
         schema = as_dict(raw)

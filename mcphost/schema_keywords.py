@@ -108,7 +108,7 @@ class KeywordCleaner:
             **dict.fromkeys(_TEXTS, self._text),
             **dict.fromkeys(_WORDS, self._word),
             **dict.fromkeys(_SCHEMA_MAPS, self._map),
-            **dict.fromkeys(_SCHEMA_LISTS, _schema_list),
+            **dict.fromkeys(_SCHEMA_LISTS, self._list),
             **dict.fromkeys(_SCHEMAS, _schema),
         }
 
@@ -181,14 +181,21 @@ class KeywordCleaner:
         members = as_dict(value)
         if members is None:
             return UNSAYABLE
+        self._budget.require(len(members))
         self._budget.spend(1, sum(map(len, members)))
         return {name: inner for name, inner in members.items() if is_text(name)}
 
+    def _list(self, value: object) -> object:
+        items = as_list(value) or ()
+        self._budget.require(len(items))
+        return items or UNSAYABLE
+
     def _reopen(self, out: Schema, schema: Schema) -> None:
         """`additionalProperties` covers what no other keyword names: it goes where a name was left out."""
-        if "patternProperties" in out:
-            named = out["patternProperties"].items()
-            out["patternProperties"] = {name: inner for name, inner in named if self._patterns.portable(name)}
+        named = out.pop("patternProperties", {})
+        patterns = {name: inner for name, inner in named.items() if self._patterns.portable(name)}
+        if patterns:
+            out["patternProperties"] = patterns
         for keyword in ("properties", "patternProperties"):
             if len(out.get(keyword, ())) < len(as_dict(schema.get(keyword)) or ()):
                 self._budget.lose()
@@ -242,7 +249,3 @@ def _flag(value: object) -> object:
 
 def _schema(value: object) -> object:
     return value if isinstance(value, bool) or as_dict(value) is not None else UNSAYABLE
-
-
-def _schema_list(value: object) -> object:
-    return as_list(value) or UNSAYABLE

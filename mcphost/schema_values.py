@@ -60,6 +60,11 @@ class Budget:
         if self.nodes < 0 or self.chars < 0:
             raise TooBigError
 
+    def require(self, nodes: int) -> None:
+        """Give up at once where so many more are known to come."""
+        if nodes > self.nodes:
+            raise TooBigError
+
     def lose(self) -> None:
         self.losses += 1
 

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from mcphost.config import ServerSpec
 from mcphost.errors import AuthRequired, ConnectFailed, ServerError
+from mcphost.net import what_failed
 from mcphost.transport.process import Child
 
 
@@ -23,16 +24,37 @@ def leaves(exc: BaseException) -> Iterator[BaseException]:
         yield exc
 
 
+def rpc_data(exc: BaseException) -> Mapping[str, Any]:
+    """What our HTTP transports say about an error of the SDK's (see `transport.http`), or nothing."""
+    for leaf in leaves(exc):
+        data: Any = leaf.data if isinstance(leaf, MCPError) else None
+        if isinstance(data, dict):
+            return cast("dict[str, Any]", data)
+    return {}
+
+
 def http_status(exc: BaseException) -> int | None:
     """The HTTP status behind an error of the SDK's, if there was one."""
     for leaf in leaves(exc):
         if isinstance(leaf, httpx2.HTTPStatusError):
             return leaf.response.status_code
-        data: Any = leaf.data if isinstance(leaf, MCPError) else None
-        if isinstance(data, dict):
-            status: Any = cast("dict[str, Any]", data).get("status")
-            return status if isinstance(status, int) else None
-    return None
+    status: Any = rpc_data(exc).get("status")
+    return status if isinstance(status, int) else None
+
+
+def was_not_sent(exc: BaseException) -> bool:
+    """Whether a request provably never reached its server."""
+    return rpc_data(exc).get("sent") is False or any(
+        isinstance(leaf, httpx2.ConnectError | httpx2.ConnectTimeout) for leaf in leaves(exc)
+    )
+
+
+def retry_after(data: Mapping[str, Any]) -> float | None:
+    """How long a server asks to wait, in seconds (RFC 9110, section 10.2.3; a date is not looked at)."""
+    try:
+        return max(0.0, float(data.get("retryAfter", "")))
+    except (TypeError, ValueError):
+        return None
 
 
 def is_closed(exc: BaseException) -> bool:
@@ -72,10 +94,9 @@ def explain(spec: ServerSpec, exc: BaseException) -> ServerError:
 def _reason(spec: ServerSpec, exc: BaseException, status: int | None) -> tuple[str, str | None]:
     host = urlsplit(spec.url or "").netloc.rpartition("@")[2]
     match exc:
-        case httpx2.ConnectTimeout():
-            return f"{host} does not answer", "Check the address, and the proxy settings if there are any."
-        case httpx2.ConnectError():
-            return f"cannot connect to {host}: {exc}", "Check the address and port, and that the server runs."
+        case _ if was_not_sent(exc):
+            why = rpc_data(exc).get("broken") or what_failed(exc)
+            return f"cannot connect to {host}: {why}", "Check the address and port, and that the server runs."
         case httpx2.TimeoutException():
             return f"{host} stopped answering", None
         case httpx2.InvalidURL() | httpx2.UnsupportedProtocol():

@@ -302,7 +302,10 @@ VALID: dict[str, dict[str, Any]] = {
     ),
     "deep": arguments(a=nested(15, TEXT, lambda inside: {"type": "array", "items": arguments(a=inside)})),
     "wide union": arguments(
-        a={"type": "object", "properties": {"x": TEXT}, "oneOf": [{"required": ["x"]}] * 300}
+        a={
+            **arguments(**{f"p{i}": TEXT for i in range(30)}),
+            "anyOf": [{"required": [f"p{i}"]} for i in range(30)],
+        }
     ),
 }
 """Valid by their own draft, so that arguments can be checked against them."""

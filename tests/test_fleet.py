@@ -1,7 +1,6 @@
 """Connections: every transport, what servers get wrong, and that nothing is left behind."""
 
 import os
-import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -265,29 +264,24 @@ async def test_a_server_lost_in_a_call_fails_that_call_with_its_last_words():
         assert "unknown" in (result.error or "")
 
 
-async def test_a_server_lost_while_idle_is_lost_and_calls_say_so_at_once():
+async def test_a_server_lost_while_idle_is_lost_and_comes_back():
     async with host({"weak": rogue("exit-when-idle")}) as running:
-        await running.ready()
         server = running.servers["weak"]
-        await server.ended()
-        assert server.state == "lost"
+        await server.until("lost")
         assert isinstance(server.error, ServerLost)
         assert "tired" in str(server.error)
-        result = await running.call_tool("weak/echo", {"text": "x"})
-        assert "not sent" in (result.error or "")
+        await server.until("ready")
+        assert server.error is None
 
 
-async def test_reconnect_brings_a_lost_server_back():
+async def test_reconnect_brings_a_new_process():
     async with host({"good": rogue()}) as running:
         await running.ready()
         first = int((await running.call_tool("good/pid")).content)
-        os.kill(first, signal.SIGKILL)
-        server = running.servers["good"]
-        await server.ended()
-        assert server.state == "lost"
-        await server.reconnect()
+        await running.servers["good"].reconnect()
         second = int((await running.call_tool("good/pid")).content)
         assert second != first
+        assert await gone(first)
 
 
 async def test_a_call_without_an_answer_ends_at_its_deadline_and_the_server_lives():
@@ -360,3 +354,14 @@ async def test_children_get_what_they_need_and_no_secrets(monkeypatch: pytest.Mo
         assert await variable("SHARED_SETTING") == "given"
         assert await variable("OPENAI_API_KEY") == "(not set)"
         assert await variable("PATH") == os.environ["PATH"]
+
+
+async def test_an_answer_over_the_size_limit_fails_its_call_and_the_server_lives():
+    config = {"mcpServers": {"big": rogue("big")}, "limits": {"message_bytes": 1_000_000}}
+    async with Host.from_config(config) as running:
+        await running.ready()
+        result = await running.call_tool("big/echo", {"text": "x"})
+        assert not result.ok
+        assert "larger than 1,000,000 bytes" in (result.error or "")
+        assert running.servers["big"].state == "ready"
+        assert len(running.servers["big"].tools) == 5

@@ -1,6 +1,7 @@
 """Asking the person at the terminal whether a call may run."""
 
 import json
+import sys
 from collections.abc import Mapping
 
 import anyio
@@ -11,6 +12,25 @@ from mcphost.terminal.output import is_interactive, note
 from mcphost.text import printable
 
 
+def hooks_of(lines: Lines | None = None) -> Hooks:
+    """Hooks that ask, where there is somebody to ask."""
+    return TerminalHooks(lines or Lines()) if is_interactive() else Unattended()
+
+
+class Unattended(NoHooks):
+    """Refuses what would have to be asked, and says once how to allow it."""
+
+    def __init__(self) -> None:
+        self._told = False
+
+    async def approve(self, asked: Asked) -> Decision:
+        if not self._told:
+            self._told = True
+            note(f"warning: {asked.server}/{asked.tool} needs your approval: {asked.why}", style="yellow")
+            note("hint: On a terminal it is asked for; --yes gives it to all calls.")
+        return await super().approve(asked)
+
+
 class TerminalHooks:
     """Shows each call whole and asks, one question at a time."""
 
@@ -19,21 +39,18 @@ class TerminalHooks:
         self._one_at_a_time = anyio.Lock()
         self._allowed: set[tuple[str, str]] = set()
 
-    @staticmethod
-    def where_possible(lines: Lines | None = None) -> Hooks:
-        """Hooks that ask, where there is somebody to ask."""
-        return TerminalHooks(lines or Lines()) if is_interactive() else NoHooks()
-
     async def approve(self, asked: Asked) -> Decision:
         async with self._one_at_a_time:
             tool = (asked.server, asked.tool)
             if tool in self._allowed:
                 return Allow()
-            note(f"{asked.server} / {asked.tool} wants to run with")
+            note(f"{asked.server}/{asked.tool} wants to run with")
             note(_whole(asked.arguments))
+            self._lines.forget()  # what was typed before the question is no answer to it
             try:
                 answer = await self._lines.line("Run it? [y]es, [a]lways this tool, [N]o: ")
             except Ended:
+                sys.stderr.write("\n")
                 return Refuse()
             match answer.strip().lower():
                 case "y" | "yes" | "是":

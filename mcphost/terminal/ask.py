@@ -2,10 +2,11 @@
 
 import os
 import sys
+from contextlib import suppress
 
 import anyio
 
-from mcphost.text import printable
+from mcphost.terminal.output import is_interactive
 
 
 class Ended(Exception):
@@ -17,27 +18,49 @@ class Lines:
 
     def __init__(self) -> None:
         self._buffer = b""
+        self._prompt = ""
 
     async def line(self, prompt: str) -> str:
-        """Show `prompt` on stderr and wait for a line. Raises `Ended` at the end of input."""
-        sys.stderr.write(prompt)
-        sys.stderr.flush()
-        while b"\n" not in self._buffer:
-            await anyio.wait_readable(sys.stdin.fileno())
-            data = os.read(sys.stdin.fileno(), 65536)
-            if not data:
-                if self._buffer:
-                    break
-                raise Ended
-            self._buffer += data
+        """Wait for a line; a person is shown `prompt`, on stderr. Raises `Ended` at the end of input."""
+        self._prompt = prompt if is_interactive() else ""
+        self._write(self._prompt)
+        try:
+            while b"\n" not in self._buffer:
+                data = await _read()
+                if not data:
+                    if self._buffer:
+                        break
+                    raise Ended
+                self._buffer += data
+        finally:
+            self._prompt = ""
         line, _, self._buffer = self._buffer.partition(b"\n")
         return line.decode(sys.stdin.encoding or "utf-8", "replace").rstrip("\r")
 
-    async def confirm(self, question: str, *, default: bool = False) -> bool:
-        """A yes or no. End of input is a no."""
-        choice = "[Y/n]" if default else "[y/N]"
-        try:
-            answer = (await self.line(f"{printable(question)} {choice} ")).strip().lower()
-        except Ended:
-            return False
-        return default if not answer else answer in ("y", "yes", "是", "好")
+    def interject(self, text: str) -> None:
+        """Show `text` on lines of its own, also while a line is being waited for."""
+        clear = "\r\x1b[K" if self._prompt else ""
+        self._write(f"{clear}{text}\n{self._prompt}")
+
+    def forget(self) -> None:
+        """Drop what was typed and not yet taken."""
+        self._buffer = b""
+        if sys.platform != "win32" and sys.stdin.isatty():
+            import termios  # there is none on Windows
+
+            with suppress(termios.error):
+                termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+
+    @staticmethod
+    def _write(text: str) -> None:
+        with suppress(OSError):
+            sys.stderr.write(text)
+            sys.stderr.flush()
+
+
+async def _read() -> bytes:
+    """What is there to read, at the end of input nothing."""
+    fd = sys.stdin.fileno()
+    with suppress(PermissionError):  # files, which always can be read, are nothing that one could wait for
+        await anyio.wait_readable(fd)
+    return os.read(fd, 65536)

@@ -1,37 +1,22 @@
 """`mcphost call`: one tool call without a model."""
 
-import json
 from collections.abc import Mapping
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import anyio
 
 from mcphost import config as configuration
 from mcphost.config import Config
-from mcphost.errors import ConfigError, McphostError, ToolError
+from mcphost.errors import ConfigError, ConnectFailed, McphostError, ToolError
 from mcphost.events import attachment_json
 from mcphost.hooks import AllowAll
 from mcphost.host import Host
 from mcphost.messages import ToolResult
-from mcphost.terminal.output import note, write, write_json
-from mcphost.terminal.setup import Settings, none_usable, opened, pending
+from mcphost.server import Server
+from mcphost.terminal.output import nearest, note, write, write_json
+from mcphost.terminal.settings import Settings
+from mcphost.terminal.setup import none_usable, opened, pending, warn_of
 from mcphost.text import printable
-
-
-def arguments_of(text: str) -> dict[str, Any]:
-    """The JSON object typed as arguments; nothing is none. Raises `ConfigError`."""
-    if not text.strip():
-        return {}
-    try:
-        value: Any = json.loads(text)
-    except ValueError as exc:
-        raise ConfigError(f"the arguments are not JSON: {exc}", hint=_EXAMPLE) from exc
-    if not isinstance(value, dict):
-        raise ConfigError(f"the arguments are to be a JSON object, not {text.strip()[:40]!r}", hint=_EXAMPLE)
-    return cast("dict[str, Any]", value)
-
-
-_EXAMPLE = """A shell wants quotes around it: '{"city": "Suzhou"}', or `-` to read it from standard input."""
 
 
 async def call(
@@ -44,7 +29,7 @@ async def call(
     validate: bool,
 ) -> int:
     """Call the tool and print what it gave. Raises `McphostError` with the exit code that fits."""
-    only = next((server for server in config.servers if name.startswith(f"{server}/")), None)
+    only = _server_of(name, config)
     if only is not None:
         config = configuration.narrowed(config, [only])
     async with opened(config, settings, hooks=AllowAll()) as host:  # who types the call has approved it
@@ -63,28 +48,52 @@ async def call(
     return 0
 
 
+def _server_of(name: str, config: Config) -> str | None:
+    """The server that `server/tool` names. Raises `ConfigError` for one that is disabled."""
+    named = [server for server in config.servers if name.startswith(f"{server}/")]
+    only = max(named, key=len, default=None)
+    if only is not None and not config.servers[only].enabled:
+        raise ConfigError(f"{only} is disabled", hint='Set "enabled": true for it in servers.json.')
+    return only
+
+
 async def _tool_listed(host: Host, settings: Settings, name: str, only: str | None) -> None:
     """Wait until the tool is there, or until every server that could have it is settled.
 
     Raises `ServerError` when the server that it belongs to cannot be used, `ConfigError` when there is no
     such tool.
     """
-    async with pending(host):
-        with anyio.move_on_after(settings.wait):
-            for server in host.servers.values():
-                await server.settled()
-                if host.find(name) is not None:
-                    return
-    if only is not None and (error := host.servers[only].error) is not None:
-        raise error
-    failed = [server.error for server in host.servers.values() if server.error is not None]
-    if failed and len(failed) == len(host.servers):
+    await pending(host, lambda: _first_listing(host, settings, name))
+    if host.find(name) is not None:
+        return
+    servers = [server for server in host.servers.values() if server.state != "disabled"]
+    failed = [server.error for server in servers if server.error is not None]
+    if failed and len(failed) == len(servers):
         raise none_usable(failed)
-    for error in failed:
-        note(f"warning: {printable(str(error))}", style="yellow")
-    near = host.catalog().nearest(name)
-    hint = f"The nearest are {', '.join(near)}." if near else "`mcphost tools` lists them."
-    raise ConfigError(f"there is no tool named {name!r}", hint=hint)
+    if only is not None and host.servers[only].state == "starting":
+        raise ConnectFailed(
+            only, f"was not ready within {settings.wait:g} s", hint="--wait allows it longer."
+        )
+    warn_of(servers)
+    near = host.catalog().nearest(name.rpartition("/")[2])
+    raise ConfigError(f"there is no tool named {name!r}", hint=nearest(near))
+
+
+async def _first_listing(host: Host, settings: Settings, name: str) -> None:
+    """Wait until a server lists the tool under this very name, or until all are settled.
+
+    A tool's own name is not enough to go by: a server that is still starting may have one of that name too.
+    """
+
+    async def watch(server: Server) -> None:
+        await server.settled()
+        if name in host.catalog().routes:
+            tg.cancel_scope.cancel()
+
+    with anyio.move_on_after(settings.wait):
+        async with anyio.create_task_group() as tg:
+            for server in host.servers.values():
+                tg.start_soon(watch, server)
 
 
 def _as_json(result: ToolResult) -> dict[str, Any]:

@@ -1,21 +1,24 @@
 """`mcphost chat`: a conversation, a line at a time."""
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import anyio
 
 from mcphost.config import Config
-from mcphost.events import Done, Failed
+from mcphost.events import Done, Event, Failed
 from mcphost.hooks import AllowAll
 from mcphost.host import Host
 from mcphost.messages import Message
-from mcphost.terminal.approve import TerminalHooks
+from mcphost.server import Server
+from mcphost.terminal.answer import Answer
+from mcphost.terminal.approve import hooks_of
 from mcphost.terminal.ask import Ended, Lines
 from mcphost.terminal.interrupt import Interrupts
-from mcphost.terminal.output import note
-from mcphost.terminal.run import Account, show_text
-from mcphost.terminal.setup import Settings, opened
+from mcphost.terminal.output import note, styled
+from mcphost.terminal.settings import Settings
+from mcphost.terminal.setup import opened
 from mcphost.terminal.steps import line_of
 from mcphost.text import printable
 
@@ -41,15 +44,15 @@ class Opening:
 async def chat(config: Config, settings: Settings, opening: Opening, interrupts: Interrupts) -> int:
     """Talk until `/quit`, Ctrl-D, or Ctrl-C at the prompt. Servers join as they become ready."""
     lines = Lines()
-    hooks = AllowAll() if opening.yes else TerminalHooks.where_possible(lines)
+    hooks = AllowAll() if opening.yes else hooks_of(lines)
     async with opened(config, settings, hooks=hooks, approve="writes") as host:
         for text in opening.greeting:
             note(text)
         async with anyio.create_task_group() as tg:
             if opening.wait:
-                await _tell_servers(host)
+                await _tell_servers(host, settings, lines)
             else:
-                tg.start_soon(_tell_servers, host)
+                tg.start_soon(_tell_servers, host, settings, lines)
             await _talk(host, opening, interrupts, lines)
             tg.cancel_scope.cancel()
     return 0
@@ -75,36 +78,37 @@ async def _talk(host: Host, opening: Opening, interrupts: Interrupts, lines: Lin
             case "/help" | "/tools" | "/servers":
                 _tell(typed, host)
             case _ if typed.startswith("/"):
-                note(f"There is no command {typed.split()[0]}; /help lists them.")
+                note(f"There is no command {printable(typed.split()[0])}; /help lists them.")
             case _:
                 messages = await _answer(host, [*messages, {"role": "user", "content": typed}], interrupts)
 
 
 async def _answer(host: Host, messages: list[Message], interrupts: Interrupts) -> list[Message]:
     """One turn, shown. The conversation after it, which is valid also when it was stopped."""
-    account = Account()
+    answer = Answer()
     with interrupts.scope() as scope:
         async with host.turn(messages) as turn:
             messages = turn.messages
             async for event in turn:
-                account.note(event)
-                show_text(event, account)
-                if (line := line_of(event)) is not None:
-                    note(line)
-                match event:
-                    case Failed(error, _, hint):
-                        note(f"error: {printable(error)}", style="red")
-                        if hint:
-                            note(f"hint: {printable(hint)}")
-                    case Done("limit"):
-                        note(
-                            "A limit was reached; the answer is from what was there by then.", style="yellow"
-                        )
-                    case _:
-                        pass
+                answer.show(event)
+                _show_step(event)
     if scope.cancelled_caught:
-        note("\nStopped.", style="yellow")
+        answer.close()
+        note("Stopped.", style="yellow")
     return messages
+
+
+def _show_step(event: Event) -> None:
+    match event:
+        case Failed(error, _, hint):
+            note(f"error: {printable(error)}", style="red")
+            if hint:
+                note(f"hint: {printable(hint)}")
+        case Done("limit"):
+            note("A limit was reached; the answer is from what was there by then.", style="yellow")
+        case _:
+            if (line := line_of(event)) is not None:
+                note(line)
 
 
 def _tell(command: str, host: Host) -> None:
@@ -117,18 +121,26 @@ def _tell(command: str, host: Host) -> None:
             note(f"{route.name:<40} {route.server}")
     else:
         for server in host.servers.values():
-            why = f": {printable(server.error.reason)}" if server.error is not None else ""
-            note(f"{server.name:<20} {server.state}, {len(server.tools)} tools{why}")
+            note(f"{server.name:<20} {_how(server)}")
 
 
-async def _tell_servers(host: Host) -> None:
+def _how(server: Server) -> str:
+    if server.error is not None:
+        return f"{server.state}: {printable(server.error.reason)}"
+    return f"{server.state}, {len(server.tools)} tools" if server.state == "ready" else server.state
+
+
+async def _tell_servers(host: Host, settings: Settings, lines: Lines) -> None:
     """Say once how many servers came up, and what is wrong with those that did not."""
-    await host.ready()
+    await host.ready(settings.wait)
     servers = [server for server in host.servers.values() if server.state != "disabled"]
     ready = sum(server.state == "ready" for server in servers)
-    note(f"{ready} of {len(servers)} servers, {len(host.catalog().functions)} tools", style="dim")
+    told = [
+        styled(f"{ready} of {len(servers)} servers, {len(host.catalog().functions)} tools", "dim", sys.stderr)
+    ]
     for server in servers:
         if server.error is not None:
-            note(f"{printable(str(server.error))}", style="yellow")
+            told.append(styled(f"warning: {printable(str(server.error))}", "yellow", sys.stderr))
             if server.error.hint:
-                note(f"hint: {printable(server.error.hint)}")
+                told.append(f"hint: {printable(server.error.hint)}")
+    lines.interject("\n".join(told))

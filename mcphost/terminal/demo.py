@@ -13,7 +13,8 @@ from mcphost.host import Host
 from mcphost.terminal.chat import Opening, chat
 from mcphost.terminal.interrupt import Interrupts
 from mcphost.terminal.output import styled, write
-from mcphost.terminal.setup import Settings, opened, settled
+from mcphost.terminal.settings import Settings
+from mcphost.terminal.setup import opened, settled
 from mcphost.terminal.steps import line_of
 
 QUESTION = "今天下午从苏州到北京的高铁票还有没"

@@ -4,12 +4,13 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
+from typing import cast
 
 import anyio
 
 
 class Interrupts:
-    """What a signal cancels: SIGINT the innermost scope, the others everything."""
+    """What a signal cancels: SIGINT the innermost scope, the next what is around that; others everything."""
 
     def __init__(self) -> None:
         self.received: signal.Signals | None = None
@@ -27,8 +28,8 @@ class Interrupts:
 
     def receive(self, number: signal.Signals) -> None:
         self.received = number
-        scopes = self._scopes[-1:] if number == signal.SIGINT else self._scopes
-        for scope in scopes:
+        scopes = [scope for scope in self._scopes if not scope.cancel_called]
+        for scope in scopes[-1:] if number == signal.SIGINT else scopes:
             scope.cancel()
 
 
@@ -49,10 +50,18 @@ def run(work: Callable[[Interrupts], Awaitable[int]]) -> int:
                     failure = exc
             tg.cancel_scope.cancel()
         if failure is not None:
-            raise failure
+            raise _single(failure)
         return 128 + (interrupts.received or 0) if code is None else code
 
     return anyio.run(main)
+
+
+def _single(exc: Exception) -> Exception:
+    """The error in a task group's error, where there is but one."""
+    if not isinstance(exc, ExceptionGroup):
+        return exc
+    group = cast("ExceptionGroup[Exception]", exc)
+    return _single(group.exceptions[0]) if len(group.exceptions) == 1 else group
 
 
 async def _listen(

@@ -6,10 +6,11 @@ from typing import Any, Literal
 
 from mcphost.config import Config
 from mcphost.errors import McphostError
-from mcphost.fleet import Server
 from mcphost.host import Host
+from mcphost.server import Server
 from mcphost.terminal.output import note, styled, write, write_json
-from mcphost.terminal.setup import Settings, opened, settled
+from mcphost.terminal.settings import Settings
+from mcphost.terminal.setup import opened, settled
 from mcphost.terminal.width import cut
 from mcphost.text import printable
 

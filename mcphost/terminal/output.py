@@ -1,8 +1,10 @@
 """Writing to the two streams: data to stdout, the rest to stderr; colour only on a terminal."""
 
+import io
 import json
 import os
 import sys
+from collections.abc import Sequence
 from typing import Any, TextIO
 
 from mcphost.errors import McphostError
@@ -14,13 +16,16 @@ class Closed(Exception):
 
 
 def write(text: str, *, end: str = "\n") -> None:
-    """Data, to stdout at once. Raises `Closed` when nobody reads it any more."""
+    """Data, to stdout at once. Raises `Closed` when nobody reads it any more, `McphostError` if it fails."""
     try:
         sys.stdout.write(text + end)
         sys.stdout.flush()
     except BrokenPipeError:
         abandon_stdout()
         raise Closed from None
+    except OSError as exc:
+        abandon_stdout()
+        raise McphostError(f"standard output cannot be written: {exc.strerror}") from exc
 
 
 def write_json(data: Any, *, indent: int | None = None) -> None:
@@ -48,6 +53,13 @@ def complain(error: McphostError) -> None:
         note(f"hint: {printable(error.hint)}")
 
 
+def nearest(names: Sequence[str]) -> str:
+    """The hint that goes with a name which no tool has."""
+    if not names:
+        return "`mcphost tools` lists the tools there are."
+    return f"Did you mean {' or '.join([', '.join(names[:-1]), names[-1]] if names[1:] else names)}?"
+
+
 _STYLES = {"dim": "2", "bold": "1", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 
 
@@ -64,4 +76,21 @@ def colourful(stream: TextIO) -> bool:
 
 def is_interactive() -> bool:
     """Whether there is a person to ask: both to read the question and to type the answer."""
-    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def prepare_streams() -> None:
+    """Make the three streams usable whatever we were started with.
+
+    One that is closed (`>&-`) is replaced by one that holds nothing; what a terminal's encoding cannot show
+    is shown as `?`.
+    """
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull, encoding="utf-8")
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")

@@ -1,20 +1,21 @@
 """`mcphost run`: one turn, as text, as one JSON object, or as a JSON object an event."""
 
-import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from mcphost.config import Config
 from mcphost.conversation import ToolChoice
 from mcphost.errors import ConfigError, LimitReached, McphostError
-from mcphost.events import Done, Event, Failed, Result, Round, RoundUsage, Text, to_json, usage_json
+from mcphost.events import Done, Event, Failed, ServerChanged, to_json
 from mcphost.hooks import AllowAll
 from mcphost.host import Host
-from mcphost.messages import Message, ToolResult, Usage
-from mcphost.terminal.approve import TerminalHooks
-from mcphost.terminal.output import note, write, write_json
-from mcphost.terminal.setup import Settings, opened, settled
+from mcphost.messages import Message
+from mcphost.terminal.account import Account
+from mcphost.terminal.answer import Answer
+from mcphost.terminal.approve import hooks_of
+from mcphost.terminal.output import nearest, note, write_json
+from mcphost.terminal.settings import Settings
+from mcphost.terminal.setup import opened, settled
 from mcphost.terminal.steps import line_of
 from mcphost.text import printable
 
@@ -39,131 +40,93 @@ class Request:
         return [*system, {"role": "user", "content": content}]
 
 
-class Account:
-    """What a turn has come to, kept from its events, so that it can be told also after Ctrl-C."""
-
-    def __init__(self) -> None:
-        self.text = ""
-        self.results: list[ToolResult] = []
-        self.usage = Usage()
-        self.rounds = 0
-        self.done: Done | None = None
-        self.failed: Failed | None = None
-
-    def note(self, event: Event) -> None:
-        match event:
-            case Round(n):
-                self.rounds, self.text = n, ""
-            case Text(text):
-                self.text += text
-            case Result(result):
-                self.results.append(result)
-            case RoundUsage(_, usage):
-                self.usage += usage
-            case Done():
-                self.done = event
-            case Failed():
-                self.failed = event
-            case _:
-                pass
-
-    def as_json(self, messages: Sequence[Message]) -> dict[str, Any]:
-        """The object of `--output json`."""
-        stop = (
-            self.done.stop if self.done is not None else "error" if self.failed is not None else "interrupted"
-        )
-        error = {} if self.failed is None else {"error": self.failed.error, "hint": self.failed.hint}
-        return {
-            "text": self.text,
-            "messages": messages,
-            "tool_calls": [_call_json(result) for result in self.results],
-            "usage": usage_json(self.usage),
-            "rounds": self.rounds,
-            "stop": stop,
-            **error,
-        }
-
-
-def _call_json(result: ToolResult) -> dict[str, Any]:
-    return {
-        "id": result.call_id,
-        "name": result.name,
-        "server": result.server,
-        "tool": result.tool,
-        "arguments": result.arguments,
-        "ok": result.ok,
-        "seconds": round(result.seconds, 3),
-    }
-
-
 async def run(config: Config, settings: Settings, request: Request) -> int:
-    """One turn. Its exit code; raises `McphostError` for what keeps it from beginning."""
-    hooks = AllowAll() if request.yes else TerminalHooks.where_possible()
-    async with opened(config, settings, hooks=hooks) as host:
-        await settled(host, settings)
-        for warning in host.catalog().warnings:
-            note(f"warning: {warning}", style="yellow")
-        return await take_turn(host, request, choice=tool_choice(host, request.tool_choice))
-
-
-async def take_turn(host: Host, request: Request, *, choice: ToolChoice = None) -> int:
-    """Run the turn and show it as `request.output` says."""
-    messages, account = request.messages(), Account()
-    try:
-        async with host.turn(messages, tool_choice=choice) as turn:
-            messages = turn.messages
-            async for event in turn:
-                account.note(event)
-                _show(event, request, account)
-    finally:  # what there is by now is told also when the turn was interrupted
-        if request.output == "json":
-            write_json(account.as_json(messages))
-    failure = _failure(account, host.config.limits.rounds)
-    if failure is not None:
-        if request.output == "text":
-            raise failure
-        return failure.exit_code
+    """One turn. Raises `McphostError` for all that keeps it from being what was asked for."""
+    report = Report(request)
+    async with opened(config, settings, hooks=AllowAll() if request.yes else hooks_of()) as host:
+        try:
+            await settled(host, settings)
+            report.tell_servers(host)
+            await _turn(host, request, report)
+        except McphostError as exc:
+            report.failed(exc)
+            raise
+        finally:  # what there is by now is told also when the turn was interrupted
+            report.close()
     return 0
 
 
-def _show(event: Event, request: Request, account: Account) -> None:
-    if request.output == "stream-json":
-        write_json(to_json(event))
-        return
-    if request.output == "text":
-        show_text(event, account)
-    if not request.quiet and (line := line_of(event)) is not None:
-        note(line)
-
-
-def show_text(event: Event, account: Account) -> None:
-    """Text for stdout: as it comes on a terminal; the answer alone, at the end, where a program reads."""
-    match event:
-        case Text(text) if sys.stdout.isatty():
-            write(printable(text), end="")
-        case RoundUsage() if sys.stdout.isatty():
-            if account.text and not account.text.endswith("\n"):
-                write("")
-        case Done() | Failed() if not sys.stdout.isatty():
-            if account.text:
-                write(account.text)
+async def _turn(host: Host, request: Request, report: "Report") -> None:
+    choice = tool_choice(host, request.tool_choice)
+    async with host.turn(report.messages, tool_choice=choice) as turn:
+        report.messages = turn.messages
+        async for event in turn:
+            report.show(event)
+    match report.account.end:
+        case Failed(error, exit_code, hint):
+            raise McphostError(error, hint=hint, exit_code=exit_code)
+        case Done("limit"):
+            raise _limit_reached(host, report.account)
         case _:
             pass
 
 
-def _failure(account: Account, rounds: int) -> McphostError | None:
-    """Why the turn is not all that was asked for."""
-    if account.failed is not None:
-        return McphostError(
-            account.failed.error, hint=account.failed.hint, exit_code=account.failed.exit_code
+def _limit_reached(host: Host, account: Account) -> LimitReached:
+    limits = host.config.limits
+    reason = "a limit was reached, and the answer is from what was there by then"
+    if account.rounds > limits.rounds:
+        hint = (
+            f"{limits.rounds} rounds may call tools; --max-rounds N and limits.rounds in servers.json set it."
         )
-    if account.done is not None and account.done.stop == "limit":
-        return LimitReached(
-            f"a limit was reached ({account.rounds} rounds, {len(account.results)} calls); "
-            "the answer is from what was there by then",
-            hint=f"--max-rounds allows more than {rounds} rounds; limits.calls in servers.json, more calls.",
-        )
-    return None
+    else:
+        hint = f"{limits.calls} calls may run in a turn; limits.calls in servers.json sets it."
+    return LimitReached(reason, hint=hint)
+
+
+class Report:
+    """A turn on its way to stdout, as `request.output` says, with its steps on stderr."""
+
+    def __init__(self, request: Request) -> None:
+        self.account = Account()
+        self.messages = request.messages()
+        self._output: Output = request.output
+        self._steps = not request.quiet and request.output != "stream-json"
+        self._answer = Answer()
+
+    def tell_servers(self, host: Host) -> None:
+        """How the servers are as the turn begins."""
+        for warning in host.catalog().warnings:
+            note(f"warning: {printable(warning)}", style="yellow")
+        if self._output == "stream-json":
+            for server in host.servers.values():
+                error = str(server.error) if server.error else None
+                write_json(to_json(ServerChanged(server.name, server.state, len(server.tools), error)))
+
+    def show(self, event: Event) -> None:
+        self.account.note(event)
+        if self._output == "stream-json":
+            write_json(to_json(event))
+        elif self._output == "text":
+            self._answer.show(event)
+        if self._steps and (line := line_of(event)) is not None:
+            note(line)
+
+    def failed(self, error: McphostError) -> None:
+        """Take note of an error that is no event, as it came before the turn."""
+        if self.account.end is None:
+            self.show(Failed(error.message, error.exit_code, error.hint))
+
+    def close(self) -> None:
+        """Tell what has not been told as it came."""
+        match self._output:
+            case "json":
+                write_json(self.account.as_json(self.messages))
+            case "stream-json" if self.account.end is None:
+                write_json(to_json(self.account.done(self.messages)))
+            case "text":
+                self._answer.close()
+            case _:
+                pass
 
 
 def tool_choice(host: Host, wanted: str | None) -> ToolChoice:
@@ -173,8 +136,5 @@ def tool_choice(host: Host, wanted: str | None) -> ToolChoice:
     route = host.find(wanted)
     if route is None:
         near = host.catalog().nearest(wanted)
-        raise ConfigError(
-            f"--tool-choice: there is no tool named {wanted!r}",
-            hint=f"The nearest are {', '.join(near)}." if near else "`mcphost tools` lists them.",
-        )
+        raise ConfigError(f"--tool-choice: there is no tool named {wanted!r}", hint=nearest(near))
     return {"type": "function", "function": {"name": route.name}}

@@ -10,11 +10,12 @@ import anyio
 
 from mcphost.config import Approve, Config
 from mcphost.errors import AuthRequired, McphostError, ServerError
-from mcphost.fleet import Server
 from mcphost.hooks import Hooks
 from mcphost.host import Host
+from mcphost.server import Server
 from mcphost.terminal.output import note
 from mcphost.terminal.settings import Settings
+from mcphost.terminal.width import cut
 from mcphost.text import printable
 
 
@@ -46,6 +47,9 @@ async def settled(host: Host, settings: Settings, *, quiet: bool = False) -> Non
         raise none_usable(errors)
     if not quiet:
         warn_of(servers)
+        if not servers:
+            what = "no server is enabled" if host.servers else "no servers are configured"
+            note(f"warning: {what}, so there are no tools", style="yellow")
 
 
 def warn_of(servers: Iterable[Server]) -> None:
@@ -62,12 +66,13 @@ def warn_of(servers: Iterable[Server]) -> None:
 def none_usable(errors: Iterable[ServerError]) -> McphostError:
     """The error for a command whose servers all failed: they want authorization, or cannot be reached."""
     errors = list(errors)
+    locked = all(isinstance(error, AuthRequired) for error in errors)
+    kind = AuthRequired if locked else ServerError
     if len(errors) == 1:
-        return errors[0]
+        return kind(errors[0].server, errors[0].reason, hint=errors[0].hint)
     names = ", ".join(error.server for error in errors)
-    if all(isinstance(error, AuthRequired) for error in errors):
-        return AuthRequired(names, "all of the servers want authorization")
-    return ServerError(names, "none of the servers can be used", hint="`mcphost servers -v` says more.")
+    what = "all of the servers want authorization" if locked else "none of the servers can be used"
+    return kind(names, what, hint="`mcphost servers -v` says more.")
 
 
 async def pending(host: Host, waiting: Callable[[], Awaitable[None]]) -> None:
@@ -89,7 +94,7 @@ async def _show_pending(host: Host) -> None:
         await anyio.sleep(0.25)
         names = [server.name for server in host.servers.values() if server.state == "starting"]
         width = max(20, os.get_terminal_size(sys.stderr.fileno()).columns - 1)
-        _overwrite(f"starting {', '.join(names)} …"[:width])
+        _overwrite(cut(f"starting {', '.join(names)} …", width))
 
 
 def _overwrite(text: str) -> None:

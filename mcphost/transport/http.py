@@ -1,8 +1,10 @@
-"""Streamable HTTP and SSE, over the SDK's transports and one shared way to make HTTP clients.
+"""HTTP clients for MCP servers, and the streamable HTTP transport over the SDK's.
 
-The SDK tells most HTTP failures apart by nothing but "Server returned an error response". Here such an
-answer becomes the JSON-RPC error that the SDK does hand on, to the very request that failed: its `data`
-holds `status`, `reason` and, where the server sent them, `retryAfter` and `authenticate`.
+The SDK tells most HTTP failures apart by nothing but "Server returned an error response", and lets one
+connection that breaks end all calls of a session. Here both become the JSON-RPC error that the SDK does
+hand on, to the very request that failed. Its `data` holds `status`, `reason` and, where the server sent
+them, `retryAfter` and `authenticate`; or, for a broken connection, `broken` and whether the request was
+`sent`.
 """
 
 import json
@@ -12,34 +14,46 @@ from typing import Any, Final
 
 import httpx2
 from mcp.client import Transport
-from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import INTERNAL_ERROR
 
 from mcphost import net
 
-_CONNECT_SECONDS: Final = 30.0
 _EXCERPT: Final = 300
+_UNSENT: Final = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError)
 
 
 class _Client(httpx2.AsyncClient):
-    """Gives a refused POST a JSON-RPC error as its body, unless it brings one."""
+    """Gives a POST that was refused or broken off a JSON-RPC error as its answer, unless it has one."""
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
-        response = await super().send(request, **options)
-        if response.status_code < 400 or request.method != "POST":
-            return response
-        body = await response.aread()
-        await response.aclose()
-        headers = _plain(response.headers)
-        if not _is_rpc_error(body):
-            body = json.dumps(_rpc_error(response, body)).encode()
-            headers["content-type"] = "application/json"
-        return httpx2.Response(response.status_code, headers=headers, content=body, request=request)
+        if request.method != "POST":
+            return await super().send(request, **options)
+        try:
+            response = await super().send(request, **options)
+            kind = response.headers.get("content-type", "").lower()
+            if response.status_code < 400 and not kind.startswith("application/json"):
+                return response
+            body = await response.aread()
+            await response.aclose()
+        except httpx2.TransportError as exc:
+            return _answer(request, 502, {}, broken(exc))
+        if response.status_code < 400 or _is_rpc_error(body):
+            headers = _plain(response.headers)
+            return httpx2.Response(response.status_code, headers=headers, content=body, request=request)
+        return _answer(request, response.status_code, _plain(response.headers), refused(response, body))
+
+
+def _answer(
+    request: httpx2.Request, status: int, headers: dict[str, str], error: Mapping[str, Any]
+) -> httpx2.Response:
+    content = json.dumps({"jsonrpc": "2.0", "id": None, "error": error}).encode()
+    headers = {**headers, "content-type": "application/json"}
+    return httpx2.Response(status, headers=headers, content=content, request=request)
 
 
 def _plain(headers: httpx2.Headers) -> dict[str, str]:
-    """Headers that still hold for a body that was decoded."""
+    """Headers that still hold for a body that was read and decoded."""
     dropped = {"content-length", "content-encoding", "transfer-encoding"}
     return {name: value for name, value in headers.items() if name.lower() not in dropped}
 
@@ -52,7 +66,15 @@ def _is_rpc_error(body: bytes) -> bool:
         return False
 
 
-def _rpc_error(response: httpx2.Response, body: bytes) -> dict[str, Any]:
+def broken(exc: httpx2.TransportError) -> dict[str, Any]:
+    """The JSON-RPC error for a request whose connection failed."""
+    reason, sent = net.what_failed(exc), not isinstance(exc, _UNSENT)
+    message = f"the connection broke: {reason}" if sent else f"cannot connect: {reason}"
+    return {"code": INTERNAL_ERROR, "message": message, "data": {"broken": reason, "sent": sent}}
+
+
+def refused(response: httpx2.Response, body: bytes) -> dict[str, Any]:
+    """The JSON-RPC error for a request that was answered with an HTTP error."""
     data: dict[str, Any] = {"status": response.status_code, "reason": response.reason_phrase}
     for key, header in (("retryAfter", "retry-after"), ("authenticate", "www-authenticate")):
         if value := response.headers.get(header):
@@ -60,42 +82,23 @@ def _rpc_error(response: httpx2.Response, body: bytes) -> dict[str, Any]:
     text = " ".join(body[:_EXCERPT].decode(errors="replace").split())
     said = f": {text}" if text and not text.startswith("<") else ""
     message = f"HTTP {response.status_code} {response.reason_phrase}".rstrip() + said
-    return {"jsonrpc": "2.0", "id": None, "error": {"code": INTERNAL_ERROR, "message": message, "data": data}}
+    return {"code": INTERNAL_ERROR, "message": message, "data": data}
 
 
-def http_client(url: str, headers: Mapping[str, str], *, read_seconds: float) -> httpx2.AsyncClient:
-    """A client for one server. `read_seconds` bounds the silence within an answer."""
-    timeout = httpx2.Timeout(_CONNECT_SECONDS, read=read_seconds)
-    return _Client(headers=dict(headers), timeout=timeout, **net.client_settings(url))
+TIMEOUTS: Final = httpx2.Timeout(30.0, read=None)
+"""For all but silence within an answer: calls have their own deadlines, and streams may idle for days."""
 
 
 @asynccontextmanager
-async def _streamable(
-    url: str, headers: Mapping[str, str], read_seconds: float, message_bytes: int
-) -> AsyncGenerator[Any]:
-    async with http_client(url, headers, read_seconds=read_seconds) as client:
-        async with streamable_http_client(
-            url, http_client=client, max_sse_event_size=message_bytes
-        ) as streams:
-            yield streams
+async def _streamable(url: str, headers: Mapping[str, str], message_bytes: int) -> AsyncGenerator[Any]:
+    settings = net.client_settings(url)
+    async with (
+        _Client(headers=dict(headers), timeout=TIMEOUTS, **settings) as client,
+        streamable_http_client(url, http_client=client, max_sse_event_size=message_bytes) as streams,
+    ):
+        yield streams
 
 
-def streamable_transport(
-    url: str, headers: Mapping[str, str], *, read_seconds: float, message_bytes: int
-) -> Transport:
+def streamable_transport(url: str, headers: Mapping[str, str], *, message_bytes: int) -> Transport:
     """Streamable HTTP. Redirects are followed only within the origin of `url`."""
-    return _streamable(url, headers, read_seconds, message_bytes)
-
-
-def sse_transport(url: str, headers: Mapping[str, str], *, read_seconds: float) -> Transport:
-    """HTTP with SSE, the transport of 2024-11-05."""
-
-    def factory(
-        headers: dict[str, str] | None = None,
-        timeout: httpx2.Timeout | None = None,
-        auth: httpx2.Auth | None = None,
-    ) -> httpx2.AsyncClient:
-        del timeout, auth
-        return http_client(url, headers or {}, read_seconds=read_seconds)
-
-    return sse_client(url, headers=dict(headers), httpx_client_factory=factory)
+    return _streamable(url, headers, message_bytes)

@@ -22,6 +22,7 @@ from anyio.abc import Process
 
 from mcphost.errors import ConnectFailed
 from mcphost.paths import command_path
+from mcphost.transport.watchdog import Watchdog
 
 GRACE_SECONDS: Final = 1.5
 """How long a server has to leave by itself after its stdin closed, and again after SIGTERM."""
@@ -85,9 +86,10 @@ def _opened(path: Path) -> FileIO | None:
 class Child:
     """A running server. Whoever spawned it calls `stop`, always."""
 
-    def __init__(self, process: Process, log: StderrLog) -> None:
+    def __init__(self, process: Process, log: StderrLog, watchdog: Watchdog) -> None:
         self.process = process
         self.log = log
+        self._watchdog = watchdog
         self._stopped = False
 
     @property
@@ -135,6 +137,7 @@ class Child:
                 if stream is not None:
                     await stream.aclose()
             _close_transport(self.process)
+            self._watchdog.remove(self.pid)
             self.log.close()
 
     def _signal(self, name: str) -> None:
@@ -163,24 +166,31 @@ async def spawn(
     env: Mapping[str, str],
     cwd: Path | None,
     log: StderrLog,
+    watchdog: Watchdog,
 ) -> Child:
     """Start a server's command, without a shell. Raises `ConnectFailed` that says what is missing."""
+    process: Process | None = None
     try:
         with anyio.CancelScope(shield=True):  # a process half started would be nobody's
-            return Child(await _open(server, command, args, env=env, cwd=cwd), log)
-    except BaseException:
-        log.close()
-        raise
+            process = await _open(server, command, args, env=env, cwd=cwd)
+    finally:
+        if process is None:
+            log.close()
+    assert process is not None
+    watchdog.add(process.pid)
+    return Child(process, log, watchdog)
 
 
 async def _open(
     server: str, command: str, args: Sequence[str], *, env: Mapping[str, str], cwd: Path | None
 ) -> Process:
     if cwd is not None and not await anyio.Path(cwd).is_dir():
-        raise ConnectFailed(server, f"its working folder {cwd} does not exist", hint="Correct `cwd`.")
+        raise ConnectFailed(
+            server, f"its working folder {cwd} does not exist", hint="Correct `cwd`.", final=True
+        )
     found = command if os.sep in command else shutil.which(command, path=command_path(env))
     if found is None:
-        raise ConnectFailed(server, f"command not found: {command}", hint=_install_hint(command))
+        raise ConnectFailed(server, f"command not found: {command}", hint=_install_hint(command), final=True)
     try:
         return await anyio.open_process(
             [found, *args],
@@ -193,7 +203,7 @@ async def _open(
         )
     except (OSError, ValueError) as exc:
         raise ConnectFailed(
-            server, f"{command} cannot be started: {_reason(exc)}", hint=_start_hint(exc)
+            server, f"{command} cannot be started: {_reason(exc)}", hint=_start_hint(exc), final=True
         ) from exc
 
 

@@ -7,9 +7,10 @@ length of a message. MCP specification, "Transports", stdio.
 """
 
 import json
-import logging
-from collections.abc import AsyncGenerator, AsyncIterator
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any, cast
 
 import anyio
@@ -20,32 +21,41 @@ from pydantic import ValidationError
 
 from mcphost.transport.process import Child
 
-logger = logging.getLogger(__name__)
-
 Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
 
 _FLUSH_SECONDS = 0.5
 _CHUNK = 256 * 1024
+_ENDS = 1024
+_ID = rb'"id"\s*:\s*(-?\d+|"[^"\\]{1,100}")'
+_ID_FIRST = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?' + _ID)
+_ID_LAST = re.compile(_ID + rb'\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$')
 _GONE = (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream, OSError)
 
 
 @asynccontextmanager
-async def stdio_transport(server: str, child: Child, *, message_bytes: int) -> AsyncGenerator[Streams]:
-    """Talk to `child`, and stop it on leaving. A line of over `message_bytes` is dropped with a warning."""
+async def stdio_transport(
+    child: Child, *, message_bytes: int, complain: Callable[[str], None]
+) -> AsyncGenerator[Streams]:
+    """Talk to `child`, and stop it on leaving. An answer of over `message_bytes` fails its request.
+
+    `complain` is told of each line that is no message.
+    """
     to_session, from_server = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     to_server, from_session = anyio.create_memory_object_stream[SessionMessage](0)
     written = anyio.Event()
 
     async def read() -> None:
-        warned = False
         async with to_session:
             async for line in _lines(child, message_bytes):
-                messages, complaint = (
-                    parse_line(line) if line is not None else ([], "a line over the size limit")
-                )
-                if complaint and not warned:
-                    warned = True
-                    logger.warning("%s: wrote to stdout what is no JSON-RPC, ignored: %s", server, complaint)
+                if isinstance(line, _TooLong):
+                    messages, complaint = (
+                        line.failure(message_bytes),
+                        f"a line of over {message_bytes:,} bytes",
+                    )
+                else:
+                    messages, complaint = parse_line(line)
+                if complaint:
+                    complain(f"wrote to stdout what is no message: {complaint}")
                 try:
                     for message in messages:
                         await to_session.send(SessionMessage(message))
@@ -82,28 +92,62 @@ async def stdio_transport(server: str, child: Child, *, message_bytes: int) -> A
             tg.cancel_scope.cancel()
 
 
-async def _lines(child: Child, limit: int) -> AsyncIterator[bytes | None]:
-    """The lines of a child's stdout; None for one that was longer than `limit` bytes."""
+@dataclass(frozen=True, slots=True)
+class _TooLong:
+    """Both ends of a line that was not kept."""
+
+    head: bytes
+    tail: bytes
+
+    def failure(self, limit: int) -> list[JSONRPCMessage]:
+        """The failure of the request that the line answered, if its id can be seen at either end."""
+        found = _ID_FIRST.match(self.head) or _ID_LAST.search(self.tail)
+        if found is None:
+            return []
+        error = ErrorData(code=INTERNAL_ERROR, message=f"the answer is larger than {limit:,} bytes")
+        return [JSONRPCError(jsonrpc="2.0", id=json.loads(found[1]), error=error)]
+
+
+async def _lines(child: Child, limit: int) -> AsyncIterator[bytes | _TooLong]:
+    """The lines of a child's stdout, of which those longer than `limit` bytes are not kept."""
     assert child.process.stdout is not None
-    parts: list[bytes] = []
-    size = 0
+    line = _Line(limit)
     while True:
         try:
             chunk = await child.process.stdout.receive(_CHUNK)
         except _GONE:
-            if parts and size <= limit:
-                yield b"".join(parts)  # a last line without its newline
+            if line.size:
+                yield line.end()  # a last line without its newline
             return
-        first, *rest = chunk.split(b"\n")
-        for piece in (first, *rest):
-            if piece is not first:  # a newline came before this piece
-                yield b"".join(parts) if size <= limit else None
-                parts, size = [], 0
-            size += len(piece)
-            if size <= limit:
-                parts.append(piece)
-            else:
-                parts = []
+        *whole, rest = chunk.split(b"\n")
+        for piece in whole:
+            line.add(piece)
+            yield line.end()
+        line.add(rest)
+
+
+class _Line:
+    """A line on its way."""
+
+    def __init__(self, limit: int) -> None:
+        self.size = 0
+        self._limit = limit
+        self._parts: list[bytes] = []
+        self._head = b""
+
+    def add(self, piece: bytes) -> None:
+        self.size += len(piece)
+        self._parts.append(piece)
+        if self.size > self._limit:
+            kept = b"".join(self._parts)
+            self._head = self._head or kept[:_ENDS]
+            self._parts = [kept[-_ENDS:]]
+
+    def end(self) -> bytes | _TooLong:
+        kept = b"".join(self._parts)
+        line = kept if self.size <= self._limit else _TooLong(self._head, kept[-_ENDS:])
+        self.size, self._parts, self._head = 0, [], b""
+        return line
 
 
 def parse_line(line: bytes) -> tuple[list[JSONRPCMessage], str | None]:

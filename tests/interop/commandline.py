@@ -74,7 +74,10 @@ class CommandLine:
             command, cwd=ROOT, env=environ, stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS
         )
         outcome = Outcome(
-            done.returncode, done.stdout.decode(), done.stderr.decode(), _lines(trace) if trace.exists() else []
+            done.returncode,
+            done.stdout.decode(),
+            done.stderr.decode(),
+            _lines(trace) if trace.exists() else [],
         )
         assert outcome.code == code, f"exit code {outcome.code}\n{outcome.out}\n{outcome.err}"
         assert "Traceback" not in outcome.err
@@ -120,4 +123,5 @@ class CommandLine:
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    with path.open(encoding="utf-8") as lines:  # not splitlines(), which also splits inside a string
+        return [json.loads(line) for line in lines]

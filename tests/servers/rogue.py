@@ -1,7 +1,8 @@
 """A stdio MCP server that misbehaves on demand: `rogue.py [FAULT ...]`. Standard library only.
 
 It speaks 2025-06-18 and knows the tools `echo` (gives `text` back), `env` (the value of a variable), `fail`
-(an error result), `wait` (answers when the file `until` exists) and `pid`.
+(an error result), `wait` (answers when the file `until` exists) and `pid`. It makes the file that the variable
+ROGUE_STARTED names when it starts, and a file beside `until`, with `.awaited` after its name, when it waits.
 """
 
 import json
@@ -12,7 +13,8 @@ import sys
 import time
 from pathlib import Path
 
-FAULTS = set(sys.argv[1:])
+FAULTS = {word for word in sys.argv[1:] if "=" not in word}
+OPTIONS = dict(word.split("=", 1) for word in sys.argv[1:] if "=" in word)
 
 
 def tool(name, description, required=(), /, **properties):
@@ -61,6 +63,8 @@ def listed(cursor):
     if "list-error" in FAULTS:
         return {"error": {"code": -32603, "message": "the index is being rebuilt"}}
     tools = list(TOOLS)
+    if "hint" in OPTIONS:
+        tools = [{**each, "annotations": {OPTIONS["hint"]: True}} for each in tools]
     if "bad-tools" in FAULTS:
         tools += [
             {"name": "no_schema"},
@@ -83,6 +87,12 @@ def called(name, arguments):
     if "exit-in-call" in FAULTS:
         print("fatal: lost the database", file=sys.stderr, flush=True)
         os._exit(9)
+    if "exit-once" in FAULTS:
+        count = Path(OPTIONS["count"])
+        with count.open("a") as file:
+            file.write("x")
+        if len(count.read_text()) == 1:
+            os._exit(9)
     if "hang-in-call" in FAULTS:
         return None
     if "malformed-result" in FAULTS:
@@ -100,6 +110,7 @@ def called(name, arguments):
     if name == "pid":
         return {"result": text(str(os.getpid()))}
     if name == "wait":
+        Path(arguments["until"] + ".awaited").touch()
         while not Path(arguments["until"]).exists():
             time.sleep(0.01)
         return {"result": text("it is there")}
@@ -107,6 +118,8 @@ def called(name, arguments):
 
 
 def main():
+    if started := os.environ.get("ROGUE_STARTED"):
+        Path(started).touch()
     if "exit-at-start" in FAULTS:
         print("fatal: no licence file found", file=sys.stderr)
         raise SystemExit(3)

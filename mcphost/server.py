@@ -1,0 +1,273 @@
+"""One server of a host: its state, calls to it, and the task that owns its connection and brings it back."""
+
+import logging
+import random
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import anyio
+
+from mcphost import paths
+from mcphost.config import ServerSpec, child_environment
+from mcphost.errors import AuthRequired, ConnectFailed, ServerError, ServerLost, ToolError
+from mcphost.events import ProgressFn
+from mcphost.transport.process import Child, StderrLog, spawn
+from mcphost.transport.watchdog import Watchdog
+
+if TYPE_CHECKING:
+    from mcphost.connection import Connector, Session
+
+State = Literal["disabled", "starting", "ready", "failed", "lost", "stopped"]
+"""`failed` never was ready, `lost` was and is not; `stopped` was ended by us."""
+
+logger = logging.getLogger(__name__)
+
+FIRST_PAUSE: Final = 0.5
+LONGEST_PAUSE: Final = 30.0
+STEADY_SECONDS: Final = 30.0
+"""A connection that held so long was a good one: after it, pauses begin anew."""
+
+
+def pause(failures: int) -> float:
+    """Seconds to rest after so many failures: doubling, capped, and another for each caller."""
+    longest = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(failures - 1, 16))
+    return longest * random.uniform(0.5, 1.0)
+
+
+class Server:
+    """One server of a host, as users see it.
+
+    `state`, since when (`since`, seconds since 1970), and `error` when it is `failed` or `lost`. `tools`:
+    what it listed, as it came. `seconds`: from its last start to ready. `protocol` and `info`: the MCP
+    revision agreed on, the server's own name and version. `log`: the file with what it wrote to stderr.
+    """
+
+    def __init__(
+        self,
+        spec: ServerSpec,
+        *,
+        environ: Mapping[str, str],
+        connector: Callable[["Server"], "Awaitable[Connector]"],
+        changed: Callable[["Server"], None],
+        start: Callable[["Server"], None],
+        watchdog: Watchdog,
+    ) -> None:
+        self.spec = spec
+        self.state: State = "starting" if spec.enabled else "disabled"
+        self.since = time.time()
+        self.error: ServerError | None = None
+        self.tools: tuple[Any, ...] = ()
+        self.seconds: float | None = None
+        self.protocol: str | None = None
+        self.info: str | None = None
+        self.log: Path | None = None
+        self._environ = environ
+        self._connector = connector
+        self._changed = changed
+        self._start = start
+        self._watchdog = watchdog
+        self._complained = False
+        self._stderr: StderrLog | None = None
+        self._session: Session | None = None
+        self._begin()
+        if not spec.enabled:
+            self._settled.set()
+            self._ended.set()
+
+    def _begin(self) -> None:
+        self._stop, self._scope = anyio.Event(), anyio.CancelScope()
+        self._settled, self._ended = anyio.Event(), anyio.Event()
+        self._wake, self._news = anyio.Event(), anyio.Event()
+        self._failures = 0
+
+    @property
+    def name(self) -> str:
+        return self.spec.name
+
+    async def until(self, *states: State) -> None:
+        """Wait until the server is in one of `states`."""
+        while self.state not in states:
+            await self._news.wait()
+
+    async def settled(self) -> None:
+        """Wait until the server is no longer starting: it is ready, or its first attempt has failed."""
+        await self._settled.wait()
+
+    async def ended(self) -> None:
+        """Wait until nobody tries to connect (any more), and nothing of the connection is left."""
+        await self._ended.wait()
+
+    async def reconnect(self) -> None:
+        """End the connection if there is one, and make a new one. Raises `ServerError` when that fails."""
+        if self.state == "disabled":
+            hint = 'Set "enabled": true in servers.json.'
+            raise ConnectFailed(self.name, "the server is disabled", hint=hint)
+        await self.stop()
+        self._begin()
+        self._become("starting")
+        self._start(self)
+        await self.settled()
+        if self.error is not None:
+            raise self.error
+
+    async def stop(self) -> None:
+        """End the connection, and wait until nothing of it is left."""
+        self._stop.set()
+        if self._session is None:
+            self._scope.cancel()
+        await self.ended()
+
+    async def call(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        *,
+        seconds: float,
+        repeatable: bool = False,
+        progress: ProgressFn | None = None,
+    ) -> Mapping[str, Any]:
+        """Call a tool by its own name; its `CallToolResult` as the server sent it.
+
+        A server that is lost is waited for, within `seconds`. A call is sent again, once, when it provably
+        was not received, or when it is `repeatable` (the tool is read-only or idempotent). Raises as
+        `Session.call` does, and `ConnectFailed` when there is no connection to be had.
+        """
+        deadline = anyio.current_time() + seconds
+        for last in (False, True):
+            session = await self._available(deadline)
+            left = max(0.0, deadline - anyio.current_time())
+            try:
+                return await session.call(tool, arguments, seconds=left, progress=progress)
+            except ServerLost as exc:
+                if last or (exc.sent and not repeatable):
+                    raise
+                wait = FIRST_PAUSE
+            except ToolError as exc:
+                wait = exc.retry_after
+                if last or wait is None or anyio.current_time() + wait >= deadline:
+                    raise
+            if not session.over:
+                await anyio.sleep(min(wait, max(0.0, deadline - anyio.current_time())))
+        raise AssertionError("unreachable")
+
+    async def _available(self, deadline: float) -> "Session":
+        """The session; for a server that is lost, what comes of the next attempt. Raises `ConnectFailed`."""
+        failures = self._failures
+        with anyio.CancelScope(deadline=deadline):
+            while True:
+                if self._session is not None and not self._session.over:
+                    return self._session
+                if self._ended.is_set() or self._failures != failures:
+                    break
+                self._wake.set()
+                await self._news.wait()
+        why = f"{self.state}: {self.error.reason}" if self.error is not None else self.state
+        raise ConnectFailed(self.name, f"the call was not sent, the server is {why}")
+
+    async def own(self) -> None:
+        """Connect, and again whenever the connection is lost, until stopped. Nothing gets out of here."""
+        try:
+            with self._scope:
+                while not self._stop.is_set():
+                    began = anyio.current_time()
+                    error = await self._attempt()
+                    if error is None or self._stop.is_set():
+                        break
+                    steady = self.state == "ready" and anyio.current_time() - began > STEADY_SECONDS
+                    self._note(error, failures=0 if steady else self._failures)
+                    if isinstance(error, AuthRequired) or (isinstance(error, ConnectFailed) and error.final):
+                        return
+                    await self._rest(pause(self._failures + 1))
+            self._become("stopped")
+        finally:
+            self._settled.set()
+            self._ended.set()
+            self._announce()
+
+    async def _attempt(self) -> ServerError | None:
+        """One connection from spawning to its child's end: why it ended, or None when we ended it."""
+        child: Child | None = None
+        began = time.monotonic()
+
+        async def ready(session: "Session") -> None:
+            self._session, self.tools = session, session.tools
+            self.protocol, self.info = session.protocol, session.server
+            self.seconds = time.monotonic() - began
+            self._become("ready")
+
+        try:
+            if self.spec.problem:
+                return ConnectFailed(self.name, self.spec.problem, hint=self.spec.hint, final=True)
+            if self.spec.type == "stdio":
+                child = await self.launch()
+            connector = await self._connector(self)
+            await connector.hold(child, stop=self._stop, ready=ready)
+            return None
+        except ServerError as exc:
+            return exc
+        except Exception as exc:  # noqa: BLE001 (boundary: one server's trouble is never another's)
+            return ConnectFailed(self.name, f"{type(exc).__name__}: {exc}")
+        finally:
+            self._session = None
+            if child is not None:
+                await child.stop()
+
+    def _note(self, error: ServerError, *, failures: int) -> None:
+        """A connection is lost (whoever waits for one goes on waiting), or an attempt has failed."""
+        if self.state == "ready":
+            self._failures = failures
+            self._become("lost", error)
+        else:
+            self._failures = failures + 1
+            self._become("lost" if self.state == "lost" else "failed", error)
+
+    async def _rest(self, seconds: float) -> None:
+        """A pause, which a call that needs the server cuts short: to a second, after several failures."""
+        self._wake = anyio.Event()
+        least = 0.0 if self._failures <= 1 else min(1.0, seconds)
+        await anyio.sleep(least)
+        with anyio.move_on_after(seconds - least):
+            await self._wake.wait()
+
+    async def launch(self) -> Child:
+        """Start the server's process."""
+        spec = self.spec
+        self.log = paths.log_folder() / f"{paths.file_name(spec.name)}.log"
+        self._stderr = StderrLog(self.log)
+        env = child_environment(spec, self._environ)
+        return await spawn(
+            spec.name,
+            spec.command or "",
+            spec.args,
+            env=env,
+            cwd=spec.cwd,
+            log=self._stderr,
+            watchdog=self._watchdog,
+        )
+
+    def complain(self, text: str) -> None:
+        """Log what the server gets wrong, once: it will do so again and again."""
+        if not self._complained:
+            self._complained = True
+            logger.warning("%s: %s", self.name, text)
+
+    def last_words(self, count: int) -> list[str]:
+        """The last lines that its process wrote to stderr."""
+        return self._stderr.tail(count) if self._stderr is not None else []
+
+    def _become(self, state: State, error: ServerError | None = None) -> None:
+        same = state == self.state and str(error) == str(self.error)
+        if state != self.state:
+            self.since = time.time()
+        self.state, self.error = state, error
+        if state != "starting":
+            self._settled.set()
+        self._announce()
+        if not same:
+            self._changed(self)
+
+    def _announce(self) -> None:
+        self._news.set()
+        self._news = anyio.Event()

@@ -1,0 +1,121 @@
+"""HTTP with SSE, the transport of revision 2024-11-05: one stream down, a POST for each message up.
+
+Differs from the SDK's in what a refused POST does: it fails its own request, with the HTTP status, and the
+others go on.
+"""
+
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+import anyio
+import httpx2
+from anyio.streams.memory import MemoryObjectSendStream
+from mcp.client import Transport
+from mcp.shared.message import SessionMessage
+from mcp_types import ErrorData, JSONRPCError, JSONRPCRequest
+
+from mcphost import net
+from mcphost.transport.http import TIMEOUTS, broken, refused
+from mcphost.transport.stdio import parse_line
+
+_Inbox = MemoryObjectSendStream[SessionMessage | Exception]
+_STREAM_HEADERS = {"Accept": "text/event-stream", "Cache-Control": "no-store"}
+_LEFT = (anyio.ClosedResourceError, anyio.BrokenResourceError)
+
+
+def sse_transport(
+    url: str, headers: Mapping[str, str], *, message_bytes: int, complain: Callable[[str], None]
+) -> Transport:
+    """The stream at `url`. `complain` is told of each event that is no message.
+
+    Raises `httpx2.HTTPError` when the stream cannot be opened.
+    """
+    return _sse(url, headers, message_bytes, complain)
+
+
+@asynccontextmanager
+async def _sse(
+    url: str, headers: Mapping[str, str], message_bytes: int, complain: Callable[[str], None]
+) -> AsyncGenerator[Any]:
+    settings = net.client_settings(url)
+    async with (
+        httpx2.AsyncClient(headers=dict(headers), timeout=TIMEOUTS, **settings) as client,
+        client.stream("GET", url, headers=_STREAM_HEADERS) as response,
+    ):
+        response.raise_for_status()
+        to_session, from_server = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        to_server, from_session = anyio.create_memory_object_stream[SessionMessage](0)
+        async with to_session, from_server, to_server, from_session, anyio.create_task_group() as tg:
+            source = httpx2.EventSource(response, max_event_size=message_bytes)
+            endpoint = await tg.start(_receive, url, source, to_session.clone(), complain)
+            tg.start_soon(_send, client, endpoint, from_session, to_session)
+            try:
+                yield from_server, to_server
+            finally:
+                tg.cancel_scope.cancel()
+
+
+async def _receive(
+    url: str,
+    source: httpx2.EventSource,
+    to_session: _Inbox,
+    complain: Callable[[str], None],
+    *,
+    task_status: anyio.abc.TaskStatus[str],
+) -> None:
+    """Hand messages on until the stream ends. Reports the address to POST to, which comes first."""
+    known = False
+    async with to_session:
+        try:
+            async for event in source:
+                if event.event == "endpoint" and not known:
+                    known = True
+                    task_status.started(_endpoint(url, event.data))
+                elif event.event == "message" and event.data:
+                    messages, complaint = parse_line(event.data.encode())
+                    if complaint:
+                        complain(f"sent what is no message: {complaint}")
+                    for message in messages:
+                        await to_session.send(SessionMessage(message))
+        except (httpx2.TransportError, httpx2.SSEError, *_LEFT):
+            if not known:
+                raise
+        if not known:
+            raise ValueError("the stream ended without saying where to send messages")
+
+
+def _endpoint(url: str, data: str) -> str:
+    """The address to POST to, which must be of the stream's own origin."""
+    endpoint = urljoin(url, data)
+    if urlsplit(endpoint)[:2] != urlsplit(url)[:2]:
+        raise ValueError(f"the server wants messages sent to another origin: {endpoint.split('?')[0]}")
+    return endpoint
+
+
+async def _send(client: httpx2.AsyncClient, endpoint: str, from_session: Any, to_session: _Inbox) -> None:
+    async with anyio.create_task_group() as tg:
+        async for outgoing in from_session:
+            if isinstance(outgoing.message, JSONRPCRequest):
+                tg.start_soon(_post, client, endpoint, outgoing, to_session)
+            else:  # a server must have `initialized` before the request that follows it
+                await _post(client, endpoint, outgoing, to_session)
+
+
+async def _post(
+    client: httpx2.AsyncClient, endpoint: str, outgoing: SessionMessage, to_session: _Inbox
+) -> None:
+    message = outgoing.message
+    try:
+        body = message.model_dump(by_alias=True, mode="json", exclude_unset=True)
+        response = await client.post(endpoint, json=body)
+        error = None if response.is_success else refused(response, response.content)
+    except httpx2.TransportError as exc:
+        error = broken(exc)
+    if error is not None and isinstance(message, JSONRPCRequest):
+        failure = JSONRPCError(jsonrpc="2.0", id=message.id, error=ErrorData.model_validate(error))
+        try:
+            await to_session.send(SessionMessage(failure))
+        except _LEFT:
+            return

@@ -1,0 +1,363 @@
+"""Servers that go away, and come back."""
+
+import json
+import os
+import signal
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from mcphost import AuthRequired, Host, ServerLost
+
+from .conftest import rogue
+from .test_fleet import gone, host
+
+pytestmark = pytest.mark.anyio
+
+
+def open_files() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+async def test_a_killed_server_is_used_by_the_next_call_without_anyone_asking():
+    async with host({"good": rogue()}) as running:
+        await running.ready()
+        first = int((await running.call_tool("good/pid")).content)
+        os.kill(first, signal.SIGKILL)
+        await running.servers["good"].until("lost")
+        result = await running.call_tool("good/pid")
+        assert result.ok
+        assert int(result.content) != first
+
+
+async def test_a_call_to_a_server_killed_a_moment_ago_is_made_to_the_new_one():
+    async with host({"good": rogue()}) as running:
+        await running.ready()
+        os.kill(int((await running.call_tool("good/pid")).content), signal.SIGKILL)
+        await running.servers["good"].until("lost")
+        results: list[Any] = [None] * 5
+
+        async def call(n: int) -> None:
+            results[n] = await running.call_tool("good/echo", {"text": str(n)})
+
+        async with anyio.create_task_group() as tg:
+            for n in range(5):
+                tg.start_soon(call, n)
+        assert [result.content for result in results] == ["0", "1", "2", "3", "4"]
+
+
+async def test_a_server_that_always_exits_keeps_failing_and_holds_nobody_up():
+    async with host({"exits": rogue("exit-at-start"), "good": rogue()}) as running:
+        await running.ready()
+        assert running.servers["exits"].state == "failed"
+        with anyio.fail_after(20):
+            assert not (await running.call_tool("exits/echo", {"text": "x"})).ok
+            assert (await running.call_tool("good/echo", {"text": "x"})).ok
+
+
+async def test_why_and_since_when_a_server_is_lost_is_kept():
+    async with host({"weak": rogue("exit-when-idle")}) as running:
+        server = running.servers["weak"]
+        began = server.since
+        await server.until("lost")
+        assert "exit status 4" in str(server.error)
+        assert server.since >= began
+
+
+async def test_a_server_killed_many_times_costs_nothing_in_the_end():
+    async with host({"good": rogue()}) as running:
+        await running.ready()
+        before, tasks = open_files(), len(anyio.get_running_tasks())
+        pids: list[int] = []
+        for _ in range(20):
+            pids.append(int((await running.call_tool("good/pid")).content))
+            os.kill(pids[-1], signal.SIGKILL)
+            await running.servers["good"].until("lost")
+            await running.servers["good"].reconnect()
+        assert len(set(pids)) == 20
+        assert open_files() <= before + 2
+        assert len(anyio.get_running_tasks()) <= tasks + 2
+
+
+async def test_nothing_outlives_a_host_that_is_killed(tmp_path: Path):
+    path = tmp_path / "servers.json"
+    servers = {"stubborn": rogue("ignore-sigterm", "stay", "grandchild")}
+    path.write_text(json.dumps({"mcpServers": servers}))
+    program = (
+        "import anyio, sys\n"
+        "from mcphost import Host\n"
+        "async def main():\n"
+        "    async with Host.from_config(sys.argv[1]) as host:\n"
+        "        await host.ready()\n"
+        "        grandchild = host.servers['stubborn'].last_words(1)[0].split()[1]\n"
+        "        print((await host.call_tool('pid')).content, grandchild, flush=True)\n"
+        "        await anyio.sleep_forever()\n"
+        "anyio.run(main)\n"
+    )
+    command = [sys.executable, "-c", program, str(path)]
+    async with await anyio.open_process(command, stderr=None) as process:
+        assert process.stdout is not None
+        pids = [int(word) for word in (await process.stdout.receive()).split()]
+        assert len(pids) == 2
+        process.kill()
+    assert all([await gone(pid) for pid in pids])
+
+
+# what is sent again
+
+
+@pytest.mark.parametrize("hint", ["readOnlyHint", "idempotentHint", None])
+async def test_a_call_is_sent_again_only_if_the_tool_says_it_may(hint: str | None, tmp_path: Path):
+    count = tmp_path / "count"
+    server = {**rogue("exit-once", f"count={count}", *([f"hint={hint}"] if hint else []))}
+    async with host({"weak": server}) as running:
+        await running.ready()
+        result = await running.call_tool("weak/echo", {"text": "x"})
+        assert result.ok is (hint is not None)
+        assert count.read_text() == ("xx" if hint else "x")
+        if not hint:
+            assert "unknown" in (result.error or "")
+
+
+# HTTP, where a server is made to misbehave request by request
+
+
+class Scripted:
+    """A streamable HTTP server (2025-06-18, with sessions) whose calls can be made to fail.
+
+    `on_call(n)` says what happens to call number n (from 1): a status, "reset", "cut", or None for an answer.
+    """
+
+    def __init__(self, on_call: Callable[[int], Any] = lambda n: None) -> None:
+        self.on_call = on_call
+        self.counts: Counter[str] = Counter()
+        self.session = 0
+        self.headers: list[dict[str, str]] = []
+        self.lock = threading.Lock()
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                outer.answer(self)
+
+            def do_GET(self) -> None:
+                outer.resume(self)
+
+            def do_DELETE(self) -> None:
+                self.send_response(200)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, format: str, *args: object) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_address[1]}/mcp"
+
+    def __enter__(self) -> "Scripted":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def forget(self) -> None:
+        """Lose all sessions, as a restart does."""
+        self.session += 1
+
+    def answer(self, handler: Any) -> None:
+        message = json.loads(handler.rfile.read(int(handler.headers["Content-Length"])))
+        method, request_id = message.get("method"), message.get("id")
+        with self.lock:
+            self.counts[method] += 1
+            n = self.counts[method]
+            self.headers.append(dict(handler.headers))
+        known = handler.headers.get("Mcp-Session-Id") in (None, f"s{self.session}")
+        if request_id is None:
+            return self.send(handler, 202)
+        if method == "initialize":
+            info = {"name": "scripted", "version": "1"}
+            result = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": info}
+            return self.send(handler, 200, request_id, result, {"Mcp-Session-Id": f"s{self.session}"})
+        if not known:
+            return self.send(handler, 404)
+        if method == "tools/list":
+            tool = {"name": "count", "inputSchema": {"type": "object"}}
+            return self.send(handler, 200, request_id, {"tools": [tool]})
+        if method == "tools/call":
+            return self.call(handler, request_id, n)
+        return self.send(handler, 400)
+
+    def call(self, handler: Any, request_id: Any, n: int) -> None:
+        what = self.on_call(n)
+        result = {"content": [{"type": "text", "text": f"call {n}"}]}
+        if what == "reset":
+            handler.connection.close()
+            handler.close_connection = True
+        elif what == "cut":
+            handler.send_response(200)
+            handler.send_header("Content-Type", "text/event-stream")
+            handler.end_headers()
+            handler.wfile.write(b"id: e1\nretry: 10\ndata:\n\n")
+            handler.close_connection = True
+            self.pending = (request_id, result)
+        elif isinstance(what, tuple):
+            self.send(handler, what[0], headers=what[1])
+        elif what is not None:
+            self.send(handler, what)
+        else:
+            self.send(handler, 200, request_id, result)
+
+    def resume(self, handler: Any) -> None:
+        if handler.headers.get("Last-Event-ID") != "e1":
+            return self.send(handler, 405)
+        self.counts["resumed"] += 1
+        request_id, result = self.pending
+        handler.send_response(200)
+        handler.send_header("Content-Type", "text/event-stream")
+        handler.end_headers()
+        data = json.dumps({"jsonrpc": "2.0", "id": request_id, "result": result})
+        handler.wfile.write(f"id: e2\ndata: {data}\n\n".encode())
+        handler.close_connection = True
+
+    def send(
+        self, handler: Any, status: int, request_id: Any = None, result: Any = None, headers: Any = None
+    ) -> None:
+        body = (
+            b""
+            if result is None
+            else json.dumps({"jsonrpc": "2.0", "id": request_id, "result": result}).encode()
+        )
+        handler.send_response(status)
+        for name, value in (headers or {}).items():
+            handler.send_header(name, value)
+        handler.send_header("Content-Type", "application/json")
+        handler.send_header("Content-Length", str(len(body)))
+        handler.end_headers()
+        handler.wfile.write(body)
+
+
+def web(server: Scripted, **more: Any) -> Host:
+    return Host.from_config({"mcpServers": {"web": {"type": "http", "url": server.url, **more}}})
+
+
+async def test_a_forgotten_session_is_begun_anew_and_the_call_made_again():
+    with Scripted() as server:
+        async with web(server) as running:
+            await running.ready()
+            assert (await running.call_tool("count")).content == "call 1"
+            server.forget()
+            assert (await running.call_tool("count")).content == "call 3"  # the second was refused
+            assert server.counts["initialize"] == 2
+            assert running.servers["web"].state == "ready"
+
+
+@pytest.mark.parametrize("what", [500, 503, "reset"])
+async def test_trouble_with_one_of_two_parallel_calls_leaves_the_other_alone(what: Any):
+    held = threading.Event()
+
+    def on_call(n: int) -> Any:
+        if n == 1:
+            held.wait(20)
+            return None
+        return what
+
+    with Scripted(on_call) as server:
+        async with web(server) as running:
+            await running.ready()
+            first: list[Any] = []
+
+            async def call_first() -> None:
+                first.append(await running.call_tool("count"))
+
+            async with anyio.create_task_group() as tg:
+                tg.start_soon(call_first)
+                while not server.counts["tools/call"]:  # noqa: ASYNC110 (the server is in another thread)
+                    await anyio.sleep(0.01)
+                second = await running.call_tool("count")
+                held.set()
+            assert not second.ok
+            assert ("unknown" in (second.error or "")) is (what == "reset")
+            assert first[0].content == "call 1"
+            assert server.counts["initialize"] == 1
+
+
+async def test_too_many_requests_are_waited_for():
+    with Scripted(lambda n: (429, {"Retry-After": "0"}) if n == 1 else None) as server:
+        async with web(server) as running:
+            await running.ready()
+            assert (await running.call_tool("count")).content == "call 2"
+
+
+async def test_too_many_requests_for_longer_than_the_call_may_take_is_told():
+    with Scripted(lambda n: (429, {"Retry-After": "3600"})) as server:
+        async with web(server, timeout=5) as running:
+            await running.ready()
+            result = await running.call_tool("count")
+            assert "429" in (result.error or "")
+            assert server.counts["tools/call"] == 1
+
+
+async def test_authorization_that_is_lost_in_mid_session_is_told_as_such():
+    with Scripted(lambda n: 401) as server:
+        async with web(server) as running:
+            await running.ready()
+            result = await running.call_tool("count")
+            assert "authorization" in (result.error or "")
+            with pytest.raises(AuthRequired):
+                await running.servers["web"].call("count", {}, seconds=5)
+
+
+async def test_a_stream_that_is_cut_is_resumed():
+    with Scripted(lambda n: "cut") as server:
+        async with web(server) as running:
+            await running.ready()
+            result = await running.call_tool("count")
+            assert result.content == "call 1"
+            assert server.counts["resumed"] == 1
+            assert server.counts["tools/call"] == 1
+
+
+async def test_a_cancelled_call_is_cancelled_at_the_server_and_the_next_one_works():
+    held = threading.Event()
+
+    def on_call(n: int) -> Any:
+        if n == 1:
+            held.wait(20)
+
+    with Scripted(on_call) as server:
+        async with web(server) as running:
+            await running.ready()
+            with anyio.CancelScope() as scope:
+                async with anyio.create_task_group() as tg:
+                    tg.start_soon(running.call_tool, "count")
+                    while not server.counts["tools/call"]:  # noqa: ASYNC110 (the server is in another thread)
+                        await anyio.sleep(0.01)
+                    scope.cancel()
+            result = await running.call_tool("count")
+            held.set()
+            assert result.content == "call 2"
+            assert server.counts["notifications/cancelled"] == 1
+
+
+async def test_a_lost_connection_says_whether_the_call_was_sent():
+    async with host({"weak": rogue("exit-in-call")}) as running:
+        await running.ready()
+        with pytest.raises(ServerLost) as lost:
+            await running.servers["weak"].call("echo", {"text": "x"}, seconds=5)
+        assert lost.value.sent
