@@ -19,7 +19,7 @@ from mcphost.schema_clean import Cleaner
 from mcphost.schema_keywords import known_types
 from mcphost.schema_merge import one_object
 from mcphost.schema_refs import Document
-from mcphost.schema_values import Budget, Patterns, Schema, TooBigError, as_dict, as_list, is_text
+from mcphost.schema_values import MAX_NODES, Budget, Patterns, Schema, TooBigError, as_dict, as_list, is_text
 
 _DEEPEST = 24
 _ATTEMPTS = ((_DEEPEST, 2), *((depth, 1) for depth in (_DEEPEST, 16, 12, 10, 8, 7, 6, 5, 4, 3, 2, 1, 0)))
@@ -27,6 +27,9 @@ _ATTEMPTS = ((_DEEPEST, 2), *((depth, 1) for depth in (_DEEPEST, 16, 12, 10, 8, 
 
 _SENTENCE_END = re.compile(r"[.!?…](?=\s)|[。！？]|\n")
 _WORD_END = re.compile(r"[，；、：]|(?=\s)")
+
+_OF_THE_ROOT = 3
+"""The objects and arrays of `parameters` that are not in a property: itself, `properties` and `required`."""
 
 _MOST_NAMES = 4_000
 _MOST_NAME_CHARS = 100_000
@@ -78,7 +81,7 @@ def shorten(description: object, limit: int | None) -> str:
 
 def _converted(clean: Schema, rules: SchemaRules) -> Schema:
     properties, required = one_object(clean, Budget())
-    adapter = Adapter(rules, Budget())
+    adapter = Adapter(rules, Budget(MAX_NODES - _OF_THE_ROOT))
     room = (rules.max_depth or 4 * _DEEPEST) - 1
     out: Schema = {
         "type": "object",

@@ -66,14 +66,14 @@ class Adapter:
     def adapt(self, schema: Schema, room: int) -> Schema:
         """`schema` as the dialect takes it. `room`: levels that are left, its own among them."""
         schema = self._words(self._types(self._union(schema)))
-        if room <= 1 and (children(schema) or schema.get("type") == "array"):
-            schema = self._edge(schema)
-        if "array" in _names(schema.get("type")) and "items" not in schema:
-            schema = schema | {"items": Schema()}
         unnamed = [name for name in schema.get("required", ()) if name not in schema.get("properties", ())]
         if unnamed:
             properties: Schema = schema.get("properties", {}) | {name: Schema() for name in unnamed}
             schema = schema | {"properties": properties}
+        if room <= 1 and (children(schema) or schema.get("type") == "array"):
+            schema = self._edge(schema)
+        if "array" in _names(schema.get("type")) and "items" not in schema:
+            schema = schema | {"items": Schema()}
         self._budget.spend(*_cost(schema))
         out = rebuild(schema, lambda inner: self.adapt(inner, room - 1), self._budget)
         return self._any(out)
@@ -230,6 +230,7 @@ class Adapter:
         plain = {k for k, v in schema.items() if v is not True}
         if not schema or not self._rules.any_type or plain & _TELLING:
             return schema
+        self._budget.spend(2)
         types = [name for name in TYPES if name != "integer"]
         return schema | {"type": types, "items": schema.get("items", {})}
 

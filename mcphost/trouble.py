@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 from mcp.shared.exceptions import MCPError
-from mcp_types import CONNECTION_CLOSED
+from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
 from pydantic import ValidationError
 
 from mcphost.config import ServerSpec
@@ -106,7 +106,8 @@ def _reason(spec: ServerSpec, exc: BaseException, status: int | None) -> tuple[s
             return f"{host} refused: {what}", "Check `url`, its path too." if status in (404, 405) else None
         case MCPError():
             hint = "Check `url`, its path too." if status in (404, 405) else None
-            return exc.message, hint
+            said_by_us = status is not None or exc.code in (CONNECTION_CLOSED, REQUEST_TIMEOUT)
+            return exc.message if said_by_us else f"it answered with an error: {exc.message}", hint
         case ValidationError():
             return f"its answer is not MCP: {_first_problem(exc)}", None
         case _:

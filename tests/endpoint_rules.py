@@ -68,7 +68,7 @@ def problems(parameters: Any, rules: SchemaRules) -> list[str]:
     found: list[str] = []
     if set(parameters) - {"required"} != {"type", "properties"} or parameters["type"] != "object":
         found.append(f"root is {parameters}"[:300])
-    if count > 5_100:
+    if count > 5_000:
         found.append(f"{count} objects and arrays")
     for schema, level in every(parameters):
         if not isinstance(schema, dict):

@@ -1,10 +1,14 @@
 """Real HTTP servers for tests: MCP servers of the SDK under uvicorn, and one that refuses."""
 
 import socket
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any, Literal
 
 import uvicorn
@@ -61,6 +65,25 @@ def _uvicorn(app: Any) -> Generator[str]:
         server.should_exit = True
         thread.join(10)
         listener.close()
+
+
+@contextmanager
+def process_serving(kind: Literal["http", "sse"], port: int) -> Generator[str]:
+    """The URL of an MCP server in a process of its own, which is killed in the end."""
+    program = Path(__file__).parent / "servers" / "weather.py"
+    with subprocess.Popen([sys.executable, str(program), kind, str(port)]) as process:
+        try:
+            while not _listens(port):
+                assert process.poll() is None, "the server did not start"
+                time.sleep(0.02)
+            yield f"http://127.0.0.1:{port}" + ("/mcp" if kind == "http" else "/sse")
+        finally:
+            process.kill()
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 @contextmanager

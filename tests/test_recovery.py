@@ -2,21 +2,25 @@
 
 import json
 import os
+import queue
 import signal
 import sys
 import threading
 from collections import Counter
 from collections.abc import Callable
+from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
+from anyio.streams.buffered import BufferedByteReceiveStream
 
 from mcphost import AuthRequired, Host, ServerLost
 
 from .conftest import rogue
+from .http_servers import closed_port, process_serving
 from .test_fleet import gone, host
 
 pytestmark = pytest.mark.anyio
@@ -62,6 +66,13 @@ async def test_a_server_that_always_exits_keeps_failing_and_holds_nobody_up():
             assert (await running.call_tool("good/echo", {"text": "x"})).ok
 
 
+async def test_a_server_that_dies_while_it_lists_says_so_and_is_tried_again():
+    async with host({"weak": rogue("exit-in-list"), "good": rogue()}) as running:
+        await running.ready()
+        assert "(exit status 5): fatal: too many tools" in str(running.servers["weak"].error)
+        assert running.servers["good"].state == "ready"
+
+
 async def test_why_and_since_when_a_server_is_lost_is_kept():
     async with host({"weak": rogue("exit-when-idle")}) as running:
         server = running.servers["weak"]
@@ -76,12 +87,12 @@ async def test_a_server_killed_many_times_costs_nothing_in_the_end():
         await running.ready()
         before, tasks = open_files(), len(anyio.get_running_tasks())
         pids: list[int] = []
-        for _ in range(20):
+        for _ in range(100):
             pids.append(int((await running.call_tool("good/pid")).content))
             os.kill(pids[-1], signal.SIGKILL)
             await running.servers["good"].until("lost")
             await running.servers["good"].reconnect()
-        assert len(set(pids)) == 20
+        assert len(set(pids)) == 100
         assert open_files() <= before + 2
         assert len(anyio.get_running_tasks()) <= tasks + 2
 
@@ -104,7 +115,8 @@ async def test_nothing_outlives_a_host_that_is_killed(tmp_path: Path):
     command = [sys.executable, "-c", program, str(path)]
     async with await anyio.open_process(command, stderr=None) as process:
         assert process.stdout is not None
-        pids = [int(word) for word in (await process.stdout.receive()).split()]
+        line = await BufferedByteReceiveStream(process.stdout).receive_until(b"\n", 100)
+        pids = [int(word) for word in line.split()]
         assert len(pids) == 2
         process.kill()
     assert all([await gone(pid) for pid in pids])
@@ -252,6 +264,67 @@ class Scripted:
         handler.wfile.write(body)
 
 
+class RefusingSse:
+    """A server of the old SSE transport that refuses its first call with HTTP 500."""
+
+    def __init__(self) -> None:
+        outer = self
+        self.outbox: queue.Queue[dict[str, Any] | None] = queue.Queue()
+        self.calls = 0
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                self.send_response(200)
+                self.send_header("Content-Type", "text/event-stream")
+                self.end_headers()
+                self.wfile.write(b"event: endpoint\ndata: /messages\n\n")
+                while (message := outer.outbox.get()) is not None:
+                    self.wfile.write(f"event: message\ndata: {json.dumps(message)}\n\n".encode())
+                    self.wfile.flush()
+
+            def do_POST(self) -> None:
+                message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                self.send_response(outer.take(message))
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, format: str, *args: object) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}/sse"
+
+    def take(self, message: dict[str, Any]) -> int:
+        """Answer a message over the stream. The status of its POST."""
+        results = {
+            "initialize": {
+                "protocolVersion": "2024-11-05",
+                "capabilities": {"tools": {}},
+                "serverInfo": {"name": "old", "version": "1"},
+            },
+            "tools/list": {"tools": [{"name": "count", "inputSchema": {"type": "object"}}]},
+        }
+        result = results.get(message["method"])
+        if message["method"] == "tools/call":
+            self.calls += 1
+            if self.calls == 1:
+                return 500
+            result = {"content": [{"type": "text", "text": f"call {self.calls}"}]}
+        if result is not None:
+            self.outbox.put({"jsonrpc": "2.0", "id": message["id"], "result": result})
+        return 202
+
+    def __enter__(self) -> "RefusingSse":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.outbox.put(None)
+        self._server.shutdown()
+        self._server.server_close()
+
+
 def web(server: Scripted, **more: Any) -> Host:
     return Host.from_config({"mcpServers": {"web": {"type": "http", "url": server.url, **more}}})
 
@@ -353,6 +426,71 @@ async def test_a_cancelled_call_is_cancelled_at_the_server_and_the_next_one_work
             held.set()
             assert result.content == "call 2"
             assert server.counts["notifications/cancelled"] == 1
+
+
+@pytest.mark.parametrize("kind", ["http", "sse"])
+async def test_an_http_server_that_restarts_is_used_again_without_anyone_asking(kind: Any):
+    port = closed_port()
+    entry = {
+        "type": kind,
+        "url": f"http://127.0.0.1:{port}/{'mcp' if kind == 'http' else 'sse'}",
+        "timeout": 10,
+    }
+    with ExitStack() as first:
+        first.enter_context(process_serving(kind, port))
+        async with host({"weather": entry}) as running:
+            await running.ready()
+            assert (await running.call_tool("temperature", {"city": "Suzhou"})).ok
+            first.close()
+            away = await running.call_tool("temperature", {"city": "Suzhou"})
+            assert not away.ok
+            assert "not sent" in (away.error or "")
+            with process_serving(kind, port):
+                back = await running.call_tool("temperature", {"city": "Suzhou"})
+                assert back.content == "Suzhou: 21"
+
+
+async def test_a_message_that_an_sse_server_refuses_fails_its_own_call():
+    with RefusingSse() as server:
+        async with host({"old": {"type": "sse", "url": server.url}}) as running:
+            await running.ready()
+            assert running.servers["old"].error is None
+            refused = await running.call_tool("count")
+            assert "HTTP 500" in (refused.error or "")
+            assert (await running.call_tool("count")).content == "call 2"
+
+
+# every fault beside good servers
+
+
+@pytest.mark.parametrize(
+    "fault",
+    "banner stderr-flood slow-start never-init exit-at-start exit-in-call hang-in-call bad-utf8 pages "
+    "endless-pages big-result".split(),
+)
+async def test_good_servers_are_not_disturbed_by_a_bad_one(shared: Path, fault: str):
+    replay = [str(shared / "tools/replay_server.py"), str(shared / "trace/amap-maps.server.json")]
+    bad = {"command": sys.executable, "args": [*replay, "--fault", fault], "start_timeout": 20, "timeout": 1}
+    async with host({"one": rogue(), "bad": bad, "two": rogue()}) as running:
+        for name in ("one", "two"):
+            await running.servers[name].settled()
+            assert running.servers[name].state == "ready"
+        if fault in ("slow-start", "never-init"):
+            assert running.servers["bad"].state == "starting"
+        else:
+            await running.servers["bad"].settled()
+        results: list[bool] = []
+
+        async def call(server: str, tool: str, arguments: dict[str, Any]) -> None:
+            result = await running.call_tool(f"{server}/{tool}", arguments)
+            if server != "bad":
+                results.append(result.content == arguments["text"])
+
+        async with anyio.create_task_group() as tg:
+            tg.start_soon(call, "bad", "maps_geo", {"address": "苏州站"})
+            for n in range(10):
+                tg.start_soon(call, ("one", "two")[n % 2], "echo", {"text": str(n)})
+        assert results == [True] * 10
 
 
 async def test_a_lost_connection_says_whether_the_call_was_sent():

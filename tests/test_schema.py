@@ -486,6 +486,15 @@ def test_depth_is_cut_where_the_dialect_counts_it() -> None:
     assert deepest == {"type": "object", "description": "d"}
 
 
+@pytest.mark.parametrize("levels", range(5, 14))
+@pytest.mark.parametrize(
+    "leaf", [{"type": "array"}, {"required": ["x"]}, {"type": ["string", "null"]}, arguments()]
+)
+def test_no_leaf_is_too_deep(leaf: Any, levels: int) -> None:
+    schema = nested(levels, leaf, lambda inside: arguments(a=inside))
+    assert problems(convert(schema, GEMINI), GEMINI) == []
+
+
 def test_dialects_without_oneOf_get_anyOf() -> None:
     schema = {"oneOf": [TEXT, COUNT], "description": "d"}
     assert converted(schema) == schema

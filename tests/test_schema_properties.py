@@ -290,7 +290,7 @@ def roots(draw: st.DrawFn, *, junk: bool) -> dict[str, Any]:
 
 
 @given(roots(junk=False))
-@settings(QUICK, max_examples=150)
+@settings(QUICK, max_examples=100)
 def test_no_schema_is_narrowed(schema: dict[str, Any]) -> None:
     told = receivers(schema)
     try:
@@ -302,7 +302,7 @@ def test_no_schema_is_narrowed(schema: dict[str, Any]) -> None:
 
 
 @given(roots(junk=True) | schemas(3, junk=True))
-@settings(QUICK, max_examples=150)
+@settings(QUICK, max_examples=100)
 def test_whatever_comes_in_every_endpoint_takes_what_goes_out(schema: Any) -> None:
     before = repr(schema)
     for rules in DIFFERENT_RULES:
@@ -311,7 +311,7 @@ def test_whatever_comes_in_every_endpoint_takes_what_goes_out(schema: Any) -> No
 
 
 @given(st.recursive(JUNK | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
-@settings(QUICK, max_examples=100)
+@settings(QUICK, max_examples=60)
 def test_any_json_gives_parameters(value: Any) -> None:
     for rules in DIFFERENT_RULES:
         assert problems(convert(value, rules), rules) == []

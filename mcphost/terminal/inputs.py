@@ -11,7 +11,7 @@ from mcphost import jsontext
 from mcphost.errors import ConfigError
 from mcphost.terminal.output import note
 
-_PATIENCE_SECONDS = 3.0
+_PATIENCE_SECONDS = 2.0
 """How long a pipe may stay silent before the user is told what is being waited for."""
 
 

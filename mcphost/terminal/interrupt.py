@@ -10,10 +10,13 @@ import anyio
 
 
 class Interrupts:
-    """What a signal cancels: SIGINT the innermost scope, the next what is around that; others everything."""
+    """What a signal cancels: SIGINT the innermost scope, the next what is around that; others everything.
+
+    `ended_by`: the signal that ended everything.
+    """
 
     def __init__(self) -> None:
-        self.received: signal.Signals | None = None
+        self.ended_by: signal.Signals | None = None
         self._scopes: list[anyio.CancelScope] = []
 
     @contextmanager
@@ -27,9 +30,10 @@ class Interrupts:
                 self._scopes.remove(scope)
 
     def receive(self, number: signal.Signals) -> None:
-        self.received = number
-        scopes = [scope for scope in self._scopes if not scope.cancel_called]
-        for scope in scopes[-1:] if number == signal.SIGINT else scopes:
+        live = [scope for scope in self._scopes if not scope.cancel_called]
+        if number != signal.SIGINT or len(live) < 2:
+            self.ended_by = self.ended_by or number
+        for scope in live[-1:] if number == signal.SIGINT else live:
             scope.cancel()
 
 
@@ -51,7 +55,9 @@ def run(work: Callable[[Interrupts], Awaitable[int]]) -> int:
             tg.cancel_scope.cancel()
         if failure is not None:
             raise _single(failure)
-        return 128 + (interrupts.received or 0) if code is None else code
+        if interrupts.ended_by is not None:
+            return 128 + interrupts.ended_by
+        return code or 0
 
     return anyio.run(main)
 

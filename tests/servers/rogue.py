@@ -1,7 +1,7 @@
 """A stdio MCP server that misbehaves on demand: `rogue.py [FAULT ...]`. Standard library only.
 
-It speaks 2025-06-18 and knows the tools `echo` (gives `text` back), `env` (the value of a variable), `fail`
-(an error result), `wait` (answers when the file `until` exists) and `pid`. It makes the file that the variable
+It speaks 2025-06-18 and knows these tools: `echo` (gives `text` back), `env` (the value of a variable),
+`fail` (an error result), `wait` (answers when the file `until` exists) and `pid`. It makes the file that the variable
 ROGUE_STARTED names when it starts, and a file beside `until`, with `.awaited` after its name, when it waits.
 """
 
@@ -58,6 +58,9 @@ def text(value, **more):
 
 
 def listed(cursor):
+    if "exit-in-list" in FAULTS:
+        print("fatal: too many tools", file=sys.stderr, flush=True)
+        os._exit(5)
     if "no-tools" in FAULTS:
         return {"error": {"code": -32601, "message": "Method not found"}}
     if "list-error" in FAULTS:
