@@ -9,7 +9,7 @@ INTEROP_READY := $(INTEROP)/.ready
 PINS := $(addprefix tests/interop/,package.json requirements-time.txt requirements-amap.txt)
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo chat test check format interop soak clean
+.PHONY: help demo chat test check format interop soak bench clean
 
 help:
 	@echo "make demo      the whole loop on bundled servers: no key, no network"
@@ -17,6 +17,7 @@ help:
 	@echo "make test      the tests"
 	@echo "make check     formatting, lint, types"
 	@echo "make interop   real MCP servers from npm and PyPI (needs Node.js >= 20)"
+	@echo "make bench     what starting, reading and ending cost"
 	@echo "make soak      twenty servers, kills, hangs and floods for two minutes"
 
 $(READY): pyproject.toml
@@ -64,6 +65,9 @@ interop: $(READY) $(INTEROP_READY)
 SECONDS_OF_SOAK ?= 120
 soak: $(READY)
 	$(BIN)/python benchmarks/soak.py --seconds $(SECONDS_OF_SOAK)
+
+bench: $(READY)
+	$(BIN)/python benchmarks/lifecycle.py
 
 clean:
 	rm -rf $(VENV) .interop .pytest_cache .ruff_cache .hypothesis
