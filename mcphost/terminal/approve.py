@@ -1,7 +1,6 @@
 """Asking the person at the terminal whether a call may run."""
 
 import json
-import sys
 from collections.abc import Mapping
 
 import anyio
@@ -50,7 +49,6 @@ class TerminalHooks:
             try:
                 answer = await self._lines.line("Run it? [y]es, [a]lways this tool, [N]o: ")
             except Ended:
-                sys.stderr.write("\n")
                 return Refuse()
             match answer.strip().lower():
                 case "y" | "yes" | "是":

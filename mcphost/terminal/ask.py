@@ -32,6 +32,11 @@ class Lines:
                         break
                     raise Ended
                 self._buffer += data
+        except (
+            BaseException
+        ):  # the input ended, or we are cancelled: nobody typed the end of the prompt's line
+            self._write("\n" if self._prompt else "")
+            raise
         finally:
             self._prompt = ""
         line, _, self._buffer = self._buffer.partition(b"\n")

@@ -65,7 +65,6 @@ async def _talk(host: Host, opening: Opening, interrupts: Interrupts, lines: Lin
         try:
             typed = (await lines.line("> ")).strip()
         except Ended:
-            note("")
             return
         match typed:
             case "":
