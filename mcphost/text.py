@@ -39,6 +39,15 @@ def json_text(value: object) -> str:
         return '"(a value that cannot be written as JSON)"'
 
 
+def json_line(value: object, *, indent: int | None = None) -> str:
+    """`value` as JSON for a program that may split lines where Python's `splitlines` does, not at LF alone.
+
+    What JSON cannot write is written as text.
+    """
+    text = json.dumps(value, ensure_ascii=False, indent=indent, default=str)
+    return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029").replace("\x85", "\\u0085")
+
+
 def size_text(size: int) -> str:
     """A number of bytes for people: `812 B`, `12 kB`, `1.2 MB`."""
     if size < 1000:

@@ -1,6 +1,5 @@
 """A record of what is sent and received, for finding out who said what: a JSON object a line."""
 
-import json
 import os
 import time
 from collections.abc import Callable
@@ -8,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mcphost.errors import ConfigError
+from mcphost.text import json_line
 
 Record = Callable[..., None]
 """`record(kind, **fields)` notes one thing. Kinds: `request` and `reply` (the model's), `send` and `receive`
@@ -31,7 +31,7 @@ class Trace:
 
     def record(self, kind: str, **fields: Any) -> None:
         line = {"time": round(time.time(), 3), "kind": kind, **fields}
-        self._file.write(json.dumps(line, ensure_ascii=False, default=str) + "\n")
+        self._file.write(json_line(line) + "\n")
         self._file.flush()
 
     def close(self) -> None:

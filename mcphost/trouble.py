@@ -103,15 +103,22 @@ def _reason(spec: ServerSpec, exc: BaseException, status: int | None) -> tuple[s
             return f"its url is not usable: {exc}", "Correct `url`; it begins with https:// or http://."
         case httpx2.HTTPError():
             what = f"HTTP {status}" if status else str(exc) or type(exc).__name__
-            return f"{host} refused: {what}", "Check `url`, its path too." if status in (404, 405) else None
+            return f"{host} refused: {what}", _address_hint(spec, status)
         case MCPError():
-            hint = "Check `url`, its path too." if status in (404, 405) else None
+            hint = _address_hint(spec, status)
             said_by_us = status is not None or exc.code in (CONNECTION_CLOSED, REQUEST_TIMEOUT)
             return exc.message if said_by_us else f"it answered with an error: {exc.message}", hint
         case ValidationError():
             return f"its answer is not MCP: {_first_problem(exc)}", None
         case _:
             return str(exc) or type(exc).__name__, None
+
+
+def _address_hint(spec: ServerSpec, status: int | None) -> str | None:
+    if status not in (400, 404, 405):
+        return None
+    other = " Without its `type`, streamable HTTP and SSE are both tried." if spec.type != "url" else ""
+    return f"Check `url`, its path too.{other}"
 
 
 def _first_problem(exc: ValidationError) -> str:

@@ -94,10 +94,11 @@ class Program:
             out, err = process.communicate(given, timeout=SECONDS)
         return Ran(process.returncode, out.decode(), err.decode())
 
-    def together(self, *runs: Sequence[str], **env: str) -> list[Ran]:
-        """Several runs at once, which takes less of everybody's time. How they ended, in the order given."""
+    def together(self, *runs: Sequence[str], stdin: Sequence[str | None] = ()) -> list[Ran]:
+        """Several runs at once, each with its `stdin`, which takes less time. How they ended, in this order."""
+        given = [*stdin, *[None] * (len(runs) - len(stdin))]
         with ThreadPoolExecutor(3) as pool:
-            return list(pool.map(lambda arguments: self(*arguments, **env), runs))
+            return list(pool.map(lambda arguments, text: self(*arguments, stdin=text), runs, given))
 
     def shell(self, line: str) -> Ran:
         """Run a line of a shell, for what only a shell does to streams. `line` gives our part of it."""

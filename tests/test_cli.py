@@ -9,7 +9,7 @@ import pytest
 from mcphost import __version__
 
 from .conftest import rogue
-from .http_servers import closed_port, refusing, serving
+from .http_servers import closed_port, refusing
 from .program import Program, Ran
 
 OFF = {"command": "off", "enabled": False}
@@ -303,17 +303,6 @@ def test_servers_that_cannot_be_reached_at_all_are_exit_4(program: Program):
     assert (ran.code, ran.out) == (4, "")
     assert "bad, away: none of the servers can be used" in ran.error
     assert "warning: bad: the server ended before it was ready" in ran.err
-
-
-def test_dead_proxies_are_no_hindrance_on_this_machine(program: Program):
-    dead = f"http://127.0.0.1:{closed_port()}"
-    proxies = dict.fromkeys(["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy"], dead)
-    with serving("http") as http, serving("sse") as sse:
-        config = program.config(
-            a={"url": http}, b={"url": http.replace("127.0.0.1", "localhost")}, c={"url": sse}
-        )
-        ran = program("servers", "-c", config, "--output", "json", **proxies)
-    assert [server["state"] for server in ran.json] == ["ready"] * 3, ran.out
 
 
 def test_secrets_are_never_shown(program: Program):

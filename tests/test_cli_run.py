@@ -50,16 +50,26 @@ def test_the_prompt_comes_from_the_command_line_or_stdin_or_both(program: Progra
     config = program.config()
     with Endpoint(*[repeat] * 7) as endpoint:
         run = asking(endpoint, config)
-        assert program(*run, "Hi 苏州").json == [["user", "Hi 苏州"]]
-        assert program(*run, "-", stdin="from stdin\n").json == [["user", "from stdin"]]
-        assert program(*run, stdin="\ufefffrom stdin\r\n").json == [["user", "from stdin"]]
-        assert program(*run, "Sum up:", stdin="  1\n  2\n").json == [["user", "Sum up:\n\n  1\n  2"]]
-        assert program(*run, "Hi", stdin="").json == [["user", "Hi"]]
-        ran = program.shell(f"echo attached > notes; {program.line(*run, 'Hi')} < notes")
-        assert ran.json == [["user", "Hi\n\nattached"]]
-        ran = program(*run, stdin=" \n")
-        assert (ran.code, ran.out) == (2, "")
-        assert "there is no prompt: standard input is empty" in ran.error
+        *asked, empty = program.together(
+            [*run, "Hi 苏州"],
+            [*run, "-"],
+            run,
+            [*run, "Sum up:"],
+            [*run, "Hi"],
+            run,
+            stdin=[None, "from stdin\n", "\ufefffrom stdin\r\n", "  1\n  2\n", "", " \n"],
+        )
+        from_a_file = program.shell(f"echo attached > notes; {program.line(*run, 'Hi')} < notes")
+    assert [ran.json for ran in (*asked, from_a_file)] == [
+        [["user", "Hi 苏州"]],
+        [["user", "from stdin"]],
+        [["user", "from stdin"]],
+        [["user", "Sum up:\n\n  1\n  2"]],
+        [["user", "Hi"]],
+        [["user", "Hi\n\nattached"]],
+    ]
+    assert (empty.code, empty.out) == (2, "")
+    assert "there is no prompt: standard input is empty" in empty.error
 
 
 def test_the_system_prompt_is_a_text_or_a_file(program: Program):
@@ -113,10 +123,8 @@ def test_the_tool_choice_is_sent(program: Program):
 
 def test_text_is_the_answer_alone_and_the_steps_are_on_stderr(program: Program):
     config = program.config(one=rogue(), bad=rogue("exit-at-start"))
-    with Endpoint(ECHO, text("It said ", "苏州。"), FAIL, text("Sorry.")) as endpoint:
-        run = asking(endpoint, config)
-        ran = program(*run, "What does it say?")
-        quiet = program(*run, "-q", "Fail, please.")
+    with Endpoint(ECHO, text("It said ", "苏州。")) as endpoint, Endpoint(FAIL, text("Sorry.")) as other:
+        ran, quiet = program.together([*asking(endpoint, config), "Hi"], [*asking(other, config), "-q", "Hi"])
     assert (ran.code, ran.out) == (0, "It said 苏州。\n")
     warning, hint, called, result = ran.err.splitlines()
     assert warning.startswith("warning: bad: the server ended before it was ready (exit status 3)")
@@ -125,7 +133,7 @@ def test_text_is_the_answer_alone_and_the_steps_are_on_stderr(program: Program):
     assert result.startswith("✓ 苏州 (")
     assert (quiet.code, quiet.out) == (0, "Sorry.\n")
     assert [line[:8] for line in quiet.err.splitlines()] == ["warning:", "hint: Ru"]
-    refusals = [message for message in endpoint.bodies[3]["messages"] if message["role"] == "tool"]
+    refusals = [message for message in other.bodies[1]["messages"] if message["role"] == "tool"]
     assert [message["tool_call_id"] for message in refusals] == ["c1", "c2"]
 
 
@@ -267,10 +275,12 @@ def test_without_any_server_that_works_nothing_is_asked(program: Program):
 def test_dead_proxies_are_no_hindrance_on_this_machine(program: Program):
     dead = f"http://127.0.0.1:{closed_port()}"
     proxies = dict.fromkeys(["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "all_proxy"], dead)
-    with serving("http") as url, Endpoint(calls(call("w-picture")), text("Fine.")) as endpoint:
-        ran = program(*asking(endpoint, program.config(w={"url": url})), "Hi", **proxies)
+    weather = calls(call("h-picture", id="c1"), call("s-picture", id="c2", index=1))
+    with serving("http") as http, serving("sse") as sse, Endpoint(weather, text("Fine.")) as endpoint:
+        config = program.config(h={"url": http.replace("127.0.0.1", "localhost")}, s={"url": sse})
+        ran = program(*asking(endpoint, config), "Hi", **proxies)
     assert (ran.code, ran.out) == (0, "Fine.\n"), ran.err
-    assert endpoint.bodies[1]["messages"][-1]["content"] == "no picture today"
+    assert [message["content"] for message in endpoint.bodies[1]["messages"][-2:]] == ["no picture today"] * 2
 
 
 # the record

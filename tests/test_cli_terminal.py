@@ -185,7 +185,7 @@ def test_a_chat_on_a_terminal(program: Program):
             terminal.expect("Stopped.")
             terminal.expect("> ")
 
-            terminal.type("Call\n")
+            terminal.type("Call\nn\n")  # what is typed before the question is no answer to it
             terminal.expect("one/echo wants to run with")
             terminal.expect("Run it?")
             terminal.type("y\n")
@@ -201,6 +201,7 @@ def test_a_chat_on_a_terminal(program: Program):
     said = [[message["content"] for message in body["messages"]] for body in endpoint.bodies]
     assert said[1] == ["Be brief.", "Hi", "Hello.", "A story"]
     assert said[2] == ["Be brief.", "Hi", "Hello.", "A story", "Call"]
+    assert said[3][-1].startswith("苏州")
     assert said[4] == ["Be brief.", "Who am I?"]
 
 

@@ -10,6 +10,17 @@ from typing import Any
 import anyio
 import anyio.to_thread
 import pytest
+
+from mcphost.assemble import Reply
+from mcphost.config import ModelSpec
+from mcphost.dialect import DIALECTS
+from mcphost.errors import ConfigError, ModelError
+from mcphost.events import Reasoning, Text
+from mcphost.history import assistant_message
+from mcphost.messages import Usage
+from mcphost.model_errors import key_variable
+from mcphost.openai_model import OpenAIModel
+
 from .endpoint import (
     WAIT_SECONDS,
     Answer,
@@ -25,16 +36,6 @@ from .endpoint import (
     stream,
     text,
 )
-
-from mcphost.assemble import Reply
-from mcphost.config import ModelSpec
-from mcphost.dialect import DIALECTS
-from mcphost.errors import ConfigError, ModelError
-from mcphost.events import Reasoning, Text
-from mcphost.history import assistant_message
-from mcphost.messages import Usage
-from mcphost.model_errors import key_variable
-from mcphost.openai_model import OpenAIModel
 
 pytestmark = pytest.mark.anyio
 

@@ -3,10 +3,11 @@
 import anyio
 import httpx2
 import pytest
-from .endpoint import Endpoint, raw
 
 from mcphost import net
 from mcphost.errors import ConfigError
+
+from .endpoint import Endpoint, raw
 
 
 @pytest.mark.parametrize(

@@ -2,17 +2,13 @@
 
 import json
 import warnings
-from collections.abc import Iterator
 from copy import deepcopy
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-import hypothesis_jsonschema._from_schema as generator
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from hypothesis.internal.conjecture import utils
 from hypothesis_jsonschema import from_schema
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
@@ -32,29 +28,6 @@ QUICK = settings(
     phases=[Phase.generate],
     suppress_health_check=list(HealthCheck),
 )
-
-
-class Many(utils.many):
-    """`many` with the method that hypothesis-jsonschema 0.23 calls, gone since Hypothesis 6.170.10."""
-
-    steps: Iterator[None] | None = None
-
-    def more(self) -> bool:
-        if self.steps is None:
-            self.__enter__()
-            self.steps = iter(self)
-        for _ in self.steps:
-            return True
-        self.__exit__(None)
-        return False
-
-
-@pytest.fixture(scope="module", autouse=True)
-def working_generator() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        if not hasattr(utils.many, "more"):
-            patch.setattr(generator, "cu", SimpleNamespace(many=Many))
-        yield
 
 
 class Original:

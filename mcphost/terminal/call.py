@@ -74,6 +74,10 @@ async def _tool_listed(host: Host, settings: Settings, name: str, only: str | No
         raise ConnectFailed(
             only, f"was not ready within {settings.wait:g} s", hint="--wait allows it longer."
         )
+    for server, left_out in host.catalog().dropped.items():
+        for line in left_out:
+            if line.startswith((f"{name.rpartition('/')[2]}:", f"{name}:")):
+                raise ConfigError(f"{server} has that tool, and it cannot be called: {line}")
     warn_of(servers)
     near = host.catalog().nearest(name.rpartition("/")[2])
     raise ConfigError(f"there is no tool named {name!r}", hint=nearest(near))

@@ -1,14 +1,13 @@
 """Writing to the two streams: data to stdout, the rest to stderr; colour only on a terminal."""
 
 import io
-import json
 import os
 import sys
 from collections.abc import Sequence
 from typing import Any, TextIO
 
 from mcphost.errors import McphostError
-from mcphost.text import printable
+from mcphost.text import json_line, printable
 
 
 class Closed(Exception):
@@ -29,7 +28,7 @@ def write(text: str, *, end: str = "\n") -> None:
 
 
 def write_json(data: Any, *, indent: int | None = None) -> None:
-    write(json.dumps(data, ensure_ascii=False, indent=indent))
+    write(json_line(data, indent=indent))
 
 
 def abandon_stdout() -> None:
