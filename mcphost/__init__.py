@@ -38,11 +38,12 @@ if TYPE_CHECKING:
         Warned,
     )
     from mcphost.hooks import Allow, AllowAll, Asked, Decision, Hooks, NoHooks, Refuse
-    from mcphost.host import ChatReply, Host, Turn
+    from mcphost.host import Host
     from mcphost.messages import Attachment, ToolCall, ToolResult, Usage
     from mcphost.model import Model, Reply
     from mcphost.openai_model import OpenAIModel
     from mcphost.server import Server
+    from mcphost.turn import ChatReply, Turn
 
 __version__ = "0.1.0"
 
@@ -75,8 +76,9 @@ _MODULES = {
         "Warned",
     ),
     "mcphost.server": ("Server",),
+    "mcphost.turn": ("ChatReply", "Turn"),
     "mcphost.hooks": ("Allow", "AllowAll", "Asked", "Decision", "Hooks", "NoHooks", "Refuse"),
-    "mcphost.host": ("ChatReply", "Host", "Turn"),
+    "mcphost.host": ("Host",),
     "mcphost.messages": ("Attachment", "ToolCall", "ToolResult", "Usage"),
     "mcphost.model": ("Model", "Reply"),
     "mcphost.openai_model": ("OpenAIModel",),

@@ -1,12 +1,10 @@
 """`Host`: everything put together, and the library's front door."""
 
 import json
-import math
 import os
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -19,44 +17,20 @@ from mcphost.catalog import Catalog, ListedServer, Route, build
 from mcphost.config import Approve, Config, Limits
 from mcphost.conversation import ToolChoice, run_turn
 from mcphost.dialect import OPENAI, Dialect
-from mcphost.errors import ConfigError, McphostError
-from mcphost.events import Event, Failed, ServerChanged, Stop
+from mcphost.errors import ConfigError
+from mcphost.events import Event, ServerChanged
 from mcphost.fleet import Fleet
 from mcphost.hooks import Hooks, NoHooks
-from mcphost.messages import Message, ToolCall, ToolResult, Usage, as_dict
+from mcphost.messages import Message, ToolCall, ToolResult
 from mcphost.model import Model
 from mcphost.naming import Names
 from mcphost.router import Emit, Router
 from mcphost.server import Server
 from mcphost.trace import Trace, nothing
-
-Messages = str | Sequence[Any]
-"""A conversation: OpenAI chat messages as dicts or as the SDK's objects, or one text by the user."""
+from mcphost.turn import ChatReply, Messages, Turn, as_messages, watched
 
 Source = str | Path | Mapping[str, Any] | Config | Sequence[str | Path] | None
-
-
-@dataclass(frozen=True, slots=True)
-class ChatReply:
-    """What a turn came to. `messages` is the whole conversation, ready to be sent again."""
-
-    text: str
-    messages: list[Message]
-    usage: Usage
-    tool_calls: tuple[ToolResult, ...]
-    rounds: int
-    stop: Stop
-
-
-class Turn(AsyncIterator[Event]):
-    """The events of a turn, as they happen. `messages` grows with them, and is valid at any moment."""
-
-    def __init__(self, messages: list[Message], events: AsyncIterator[Event]) -> None:
-        self.messages = messages
-        self._events = events
-
-    async def __anext__(self) -> Event:
-        return await anext(self._events)
+"""A servers.json by its path, several, the same as a dict, or one that has been read."""
 
 
 class Host:
@@ -234,40 +208,19 @@ class Host:
         """
         asked = self.model(model)
         conversation = as_messages(messages)
-        send, receive = anyio.create_memory_object_stream[Event](math.inf)
 
-        async def emit(event: Event) -> None:
-            send.send_nowait(event)
+        async def run(emit: Emit) -> None:
+            await run_turn(
+                conversation,
+                model=asked,
+                tools=_Toolbox(self, self._router),
+                emit=emit,
+                limits=limits or self.config.limits,
+                tool_choice=tool_choice,
+            )
 
-        async def run() -> None:
-            try:
-                await run_turn(
-                    conversation,
-                    model=asked,
-                    tools=_Toolbox(self, self._router),
-                    emit=emit,
-                    limits=limits or self.config.limits,
-                    tool_choice=tool_choice,
-                )
-            except McphostError as exc:
-                send.send_nowait(Failed(str(exc), exc.exit_code, exc.hint, conversation))
-            finally:
-                self._listeners.discard(send.send_nowait)
-                send.close()
-
-        failure: Exception | None = None
-        self._listeners.add(send.send_nowait)
-        with send, receive:
-            async with anyio.create_task_group() as tg:
-                tg.start_soon(run)
-                try:
-                    yield Turn(conversation, receive)
-                except Exception as exc:  # noqa: BLE001 (boundary: the task group would wrap it in a group)
-                    failure = exc
-                finally:
-                    tg.cancel_scope.cancel()
-        if failure is not None:
-            raise failure
+        async with watched(conversation, run, self._listeners) as turn:
+            yield turn
 
     def model(self, model: str | Model | None = None) -> Model:
         """The model to ask: the one given, by name or as it is, else the host's own. Raises `ConfigError`."""
@@ -320,13 +273,6 @@ class _Toolbox:
 
     def refuse(self, call: ToolCall, error: str, hint: str) -> ToolResult:
         return self._router.refuse(call, error, hint)
-
-
-def as_messages(messages: Messages) -> list[Message]:
-    """A new list of message dicts. Raises `TypeError` for what is neither a message nor a text."""
-    if isinstance(messages, str):
-        return [{"role": "user", "content": messages}]
-    return [as_dict(message) for message in messages]
 
 
 async def _unheard(event: Event) -> None:

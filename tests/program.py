@@ -95,7 +95,7 @@ class Program:
         return Ran(process.returncode, out.decode(), err.decode())
 
     def together(self, *runs: Sequence[str], stdin: Sequence[str | None] = ()) -> list[Ran]:
-        """Several runs at once, each with its `stdin`, which takes less time. How they ended, in this order."""
+        """Several runs at once, each with its `stdin`, to save time. How they ended, in the same order."""
         given = [*stdin, *[None] * (len(runs) - len(stdin))]
         with ThreadPoolExecutor(3) as pool:
             return list(pool.map(lambda arguments, text: self(*arguments, stdin=text), runs, given))

@@ -14,7 +14,8 @@ ORDER = (
     "naming schema_values schema_walk schema_keywords schema_refs schema_clean schema_merge schema_adapt "
     "schema validation coercion complaints arguments media blocks content catalog hooks "
     "model_errors sse thinking calls assemble history model_request model openai_model "
-    "transport trouble builtin connection server fleet router conversation host demo terminal cli __main__"
+    "transport trouble builtin connection server fleet router turn conversation host "
+    "demo terminal cli __main__"
 ).split()
 """Modules and packages from the bottom up: each may import those before it."""
 

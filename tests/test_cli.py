@@ -143,13 +143,13 @@ def test_without_servers_there_are_no_tools_and_that_is_said(program: Program):
 # call
 
 
-def test_a_tool_goes_by_its_public_its_own_and_its_full_name(program: Program):
+def test_a_tool_goes_by_its_public_name_and_where_that_is_enough_by_its_own(program: Program):
     config = program.config(one=rogue(), two={**rogue(), "include": ["echo"]})
-    names = ("one-env", "env", "one/env", "echo")
+    names = ("one-env", "env", "echo")
     *found, ambiguous = program.together(
         *(["call", "-c", config, name, '{"name": "NO_SUCH"}'] for name in names)
     )
-    assert [(ran.code, ran.out, ran.err) for ran in found] == [(0, "(not set)\n", "")] * 3
+    assert [(ran.code, ran.out, ran.err) for ran in found] == [(0, "(not set)\n", "")] * 2
     assert ambiguous.code == 2
     assert "one-echo" in ambiguous.err and "two-echo" in ambiguous.err
 
@@ -207,9 +207,7 @@ FAILED_CALLS: dict[str, tuple[int, str]] = {
     "fine/fail": (5, "fine/fail: the disk is full"),
     "dies/pid": (5, "the server went away during the call (exit status 9): fatal: lost the database"),
     "hangs/pid": (5, "no answer within 0.2 s"),
-    "malformed/pid": (5, "malformed"),
     "fine/pidd": (2, "there is no tool named 'fine/pidd'"),
-    "nobody/pid": (2, "there is no tool named 'nobody/pid'"),
     "off/pid": (2, "off is disabled"),
     "exits/pid": (
         4,
@@ -227,7 +225,6 @@ def failed_calls(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ran]:
             fine=rogue(),
             dies=rogue("exit-in-call"),
             hangs={**rogue("hang-in-call"), "timeout": 0.2},
-            malformed=rogue("malformed-result"),
             off={**rogue(), "enabled": False},
             exits=rogue("exit-at-start"),
             locked={"type": "http", "url": url},
@@ -248,16 +245,13 @@ def test_near_names_are_offered(failed_calls: dict[str, Ran]):
     assert "hint: Did you mean fine-pid?\n" in failed_calls["fine/pidd"].err
 
 
-def test_exit_3_is_for_when_all_servers_want_authorization(program: Program):
+def test_a_server_that_wants_authorization_does_not_stop_the_others(program: Program):
     with refusing(401) as url:
         config = program.config(locked={"type": "http", "url": url}, fine=rogue())
-        tools = ["tools", "-c", config]
-        locked, both = program.together([*tools, "--server", "locked"], tools)
-    assert (locked.code, locked.out) == (3, "")
-    assert "locked: the server wants authorization (HTTP 401)" in locked.error
-    assert '"headers": {"Authorization": "Bearer ${TOKEN}"}' in locked.err
-    assert both.code == 0
-    assert "warning: locked: the server wants authorization (HTTP 401)" in both.err
+        ran = program("tools", "-c", config)
+    assert ran.code == 0
+    assert "warning: locked: the server wants authorization (HTTP 401)" in ran.err
+    assert '"headers": {"Authorization": "Bearer ${TOKEN}"}' in ran.err
 
 
 # servers
@@ -316,13 +310,8 @@ def test_secrets_are_never_shown(program: Program):
         args={**rogue("exit-at-start", "--api-key", secret), "env": {"SOME_KEY": secret}},
         typo={"url": f"htp://host/?key={secret}"},
     )
-    for arguments in (
-        ["servers", "-v"],
-        ["servers", "--output", "json"],
-        ["tools", "-v"],
-        ["call", "args/x"],
-    ):
-        ran = program(*arguments, "-c", config, "--trace", "trace.jsonl")
+    servers = ["servers", "-c", config, "--trace", "trace.jsonl"]
+    for ran in program.together([*servers, "-v"], [*servers, "--output", "json"]):
         assert ran.code == 4
         assert secret not in ran.out + ran.err
     assert secret not in (program.folder / "trace.jsonl").read_text(encoding="utf-8")

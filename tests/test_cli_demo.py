@@ -62,9 +62,3 @@ def test_the_demo_can_be_stopped(program: Program):
         out, err = process.communicate(timeout=SECONDS)
     assert (process.returncode, err) == (130, b"")
     assert b"request 4" not in out
-
-
-def test_the_demo_survives_a_reader_that_leaves_early(program: Program):
-    ran = program.shell(f"{program.line('demo')} | head -1")
-    assert ran.out.startswith("A demonstration") and ran.out.count("\n") == 1
-    assert ran.err == ""

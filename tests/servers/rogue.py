@@ -1,8 +1,8 @@
 """A stdio MCP server that misbehaves on demand: `rogue.py [FAULT ...]`. Standard library only.
 
-It speaks 2025-06-18 and knows these tools: `echo` (gives `text` back), `env` (the value of a variable),
-`fail` (an error result), `wait` (answers when the file `until` exists) and `pid`. It makes the file that the variable
-ROGUE_STARTED names when it starts, and a file beside `until`, with `.awaited` after its name, when it waits.
+It speaks 2025-06-18 and knows these tools: `echo` (gives `text` back), `env` (the value of a variable), `fail`
+(an error result), `wait` (answers when the file `until` exists) and `pid`. When it starts it makes the file that
+the variable ROGUE_STARTED names; when it waits, a file beside `until` with `.awaited` after its name.
 """
 
 import json
