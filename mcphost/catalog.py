@@ -200,11 +200,11 @@ def _needs_task(tool: Mapping[str, Any]) -> bool:
 
 
 def _wanted(name: str, server: ListedServer) -> bool:
-    included = not server.include or any(_matches(name, pattern) for pattern in server.include)
-    return included and not any(_matches(name, pattern) for pattern in server.exclude)
+    included = not server.include or any(matches(name, pattern) for pattern in server.include)
+    return included and not any(matches(name, pattern) for pattern in server.exclude)
 
 
-def _matches(name: str, pattern: str) -> bool:
+def matches(name: str, pattern: str) -> bool:
     return name == pattern or fnmatchcase(name, pattern)
 
 
@@ -213,7 +213,7 @@ def _idle_patterns(server: ListedServer, listed: Sequence[str]) -> Iterable[str]
     patterns = [("include", pattern) for pattern in server.include]
     patterns += [("exclude", pattern) for pattern in server.exclude if not _GLOB.search(pattern)]
     for key, pattern in patterns:
-        if not any(_matches(name, pattern) for name in listed):
+        if not any(matches(name, pattern) for name in listed):
             near = difflib.get_close_matches(_GLOB.sub("", pattern), listed, _NEAR, _LIKENESS)
             names = ", ".join(map(_shown, near or listed[:_NEAR]))
             hint = (

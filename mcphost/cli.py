@@ -256,9 +256,7 @@ def demo(question: str | None, as_chat: bool) -> int:
 
 def main() -> NoReturn:
     """Run the command line and exit with the code that tells how it went."""
-    gc.set_threshold(
-        100_000
-    )  # what is imported stays; to look through it again and again costs a fifth of it
+    gc.set_threshold(100_000)  # imports make much that stays; looking through it costs a fifth of their time
     prepare_streams()
     sys.exit(_exit_code())
 

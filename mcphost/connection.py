@@ -1,30 +1,22 @@
-"""One connection to one server: which way, which protocol, its tools, and calls until it ends.
+"""Connecting to one server: which way, which protocol, and holding on to it until it ends.
 
 Imports the SDK, which takes about a second: `fleet` imports this module once the servers' processes run.
 """
 
 import math
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Final, Literal, cast
+from typing import Final, Literal
 
 import anyio
 import httpx2
 from mcp.client import Client, Transport
-from mcp.shared.exceptions import MCPError
-from mcp_types import (
-    METHOD_NOT_FOUND,
-    REQUEST_TIMEOUT,
-    Implementation,
-    JSONRPCMessage,
-    PaginatedRequestParams,
-)
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from mcp_types import Implementation, JSONRPCMessage
 
 from mcphost import __version__
 from mcphost.config import Limits, ServerSpec
-from mcphost.errors import ConnectFailed, ServerError, ServerLost, ToolError
-from mcphost.events import ProgressFn
+from mcphost.errors import ConnectFailed, ServerError, ServerLost
+from mcphost.session import Session
 from mcphost.trace import Record, nothing
 from mcphost.transport.http import streamable_transport
 from mcphost.transport.memory import InProcessServer, memory_transport
@@ -32,20 +24,8 @@ from mcphost.transport.process import Child
 from mcphost.transport.sse import sse_transport
 from mcphost.transport.stdio import stdio_transport
 from mcphost.transport.wire import Wire
-from mcphost.trouble import (
-    explain,
-    http_status,
-    is_closed,
-    last_words,
-    leaves,
-    retry_after,
-    rpc_data,
-    was_not_sent,
-)
+from mcphost.trouble import explain, http_status, is_closed, last_words, leaves, was_not_sent
 from mcphost.verdicts import Verdicts
-
-PAGES: Final = 1000
-"""More pages of tools than this is a server that pages forever."""
 
 _PROBE_SECONDS: Final = 10.0
 _CLOSE_SECONDS: Final = 6.0
@@ -62,7 +42,7 @@ class Way:
 
 def ways_to(spec: ServerSpec, *, known_legacy: bool) -> list[Way]:
     """The ways to try, in order. MCP specification, "Transports", backwards compatibility."""
-    modes: list[Literal["auto", "legacy"]] = ["legacy"] if known_legacy else ["auto", "legacy"]
+    modes: list[Literal["auto", "legacy"]] = ["legacy", "auto"] if known_legacy else ["auto", "legacy"]
     match spec.type:
         case "stdio":
             return [Way("stdio", mode) for mode in modes]
@@ -74,90 +54,6 @@ def ways_to(spec: ServerSpec, *, known_legacy: bool) -> list[Way]:
             return [Way("sse", "legacy")]
         case _:
             return [Way("memory", "auto")]
-
-
-class Session:
-    """A connected server. Calls may come from any task; `hold` alone opens and closes it."""
-
-    def __init__(self, spec: ServerSpec, client: Client, wire: Wire, child: Child | None) -> None:
-        self._spec = spec
-        self._client = client
-        self._wire = wire
-        self._child = child
-        info = client.server_info
-        self.protocol = client.protocol_version
-        self.server = f"{info.name} {info.version}".strip() if info is not None else ""
-        self.instructions = client.instructions
-        self.tools: tuple[Any, ...] = ()
-
-    async def list_tools(self) -> tuple[Any, ...]:
-        """The server's tools as they came, of all pages: JSON objects, or whatever stood in their place."""
-        tools: list[Any] = []
-        cursor: str | None = None
-        seen: set[str] = set()
-        for _ in range(PAGES):
-            try:
-                page = await self._client.session.list_tools(params=PaginatedRequestParams(cursor=cursor))
-            except MCPError as exc:
-                if exc.code == METHOD_NOT_FOUND and not tools:
-                    return ()
-                raise
-            listed = self._wire.take(page.meta).get("tools")
-            tools.extend(cast("list[Any]", listed) if isinstance(listed, list) else [])
-            cursor = page.next_cursor
-            if not cursor or cursor in seen:
-                break
-            seen.add(cursor)
-        return tuple(tools)
-
-    @property
-    def over(self) -> bool:
-        """Whether the connection has ended, or leads nowhere any more."""
-        return self._wire.closed.is_set()
-
-    async def call(
-        self, tool: str, arguments: Mapping[str, Any], *, seconds: float, progress: ProgressFn | None = None
-    ) -> Mapping[str, Any]:
-        """Call a tool; its `CallToolResult` as the server sent it.
-
-        Raises `ToolError` when the server refuses the call, `TimeoutError` when it does not answer within
-        `seconds`, `AuthRequired`, and `ServerLost` when it went away, with whether the call was sent.
-        """
-        if self.over:
-            raise ServerLost(self._spec.name, "the server went away", sent=False)
-        try:
-            with anyio.fail_after(seconds + 1):  # also bounds the wait for a server that does not read
-                result = await self._client.call_tool(
-                    tool, dict(arguments), read_timeout_seconds=seconds, progress_callback=progress
-                )
-        except MCPError as exc:
-            raise await self._call_failed(exc, seconds) from exc
-        except TimeoutError as exc:
-            raise TimeoutError(_no_answer(seconds)) from exc
-        except RuntimeError as exc:  # a result of a kind that needs an answer from us, which we did not offer
-            raise ToolError(f"the server asks for something this host does not offer: {exc}") from exc
-        return self._wire.take(result.meta)
-
-    async def _call_failed(self, exc: MCPError, seconds: float) -> Exception:
-        name, data, status = self._spec.name, rpc_data(exc), http_status(exc)
-        if exc.code == REQUEST_TIMEOUT:
-            return TimeoutError(_no_answer(seconds))
-        if status in (401, 403):
-            return explain(self._spec, exc)
-        if status == 404 and self._client.protocol_version not in MODERN_PROTOCOL_VERSIONS:
-            self._wire.closed.set()  # specification, "Transports", session management: begin a new session
-            return ServerLost(name, "the server does not know the session any more", sent=False)
-        if "broken" in data:
-            return ServerLost(name, exc.message, sent=data.get("sent") is not False)
-        if is_closed(exc):
-            details = await last_words(self._child) if self._child is not None else f": {exc.message}"
-            return ServerLost(name, "the server went away during the call" + details)
-        wait = retry_after(data) if status == 429 else None
-        return ToolError(f"the server answered with an error: {exc.message}", retry_after=wait)
-
-
-def _no_answer(seconds: float) -> str:
-    return f"no answer within {round(seconds, 1):g} s; the call was cancelled, and may have taken effect"
 
 
 class Connector:
@@ -199,23 +95,28 @@ class Connector:
         within `start_timeout`, and `ServerLost` when there was one and it ended.
         """
         spec = self._spec
-        known = self._verdicts.is_legacy(spec)
-        ways = ways_to(spec, known_legacy=known)
+        known_legacy = self._verdicts.is_legacy(spec)
+        ways = ways_to(spec, known_legacy=known_legacy)
         deadline = anyio.current_time() + spec.start_timeout
+        dies_of_the_probe = False
         for way, following in zip(ways, [*ways[1:], None], strict=True):
             try:
                 if way.transport == "stdio" and child is None:
                     child = await self._launch()
                 # what comes after needs its share of the time
                 limit = deadline - (min(10.0, spec.start_timeout / 3) if following else 0.0)
-                fallen_back = way.mode == "legacy" and not known and way.transport != "sse"
-                await self._through(way, child, limit, stop=stop, ready=ready, fallen_back=fallen_back)
+                is_verdict = way.mode == "legacy" and dies_of_the_probe and way.transport != "sse"
+                await self._through(way, child, limit, stop=stop, ready=ready, is_verdict=is_verdict)
                 return
             except ServerLost:
                 raise
             except Exception as exc:  # boundary: the SDK and its transports raise what they like
                 if following is None or not _worth_another(exc, following):
                     raise await self._failure(exc, child) from exc
+                # slowness is no verdict: a package that has to be downloaded first is slow once
+                dies_of_the_probe = way.mode == "auto" and not isinstance(exc, TimeoutError)
+                if way.mode == "legacy" and known_legacy:
+                    self._verdicts.forget(spec)
             child = None
 
     async def _through(
@@ -226,7 +127,7 @@ class Connector:
         *,
         stop: anyio.Event,
         ready: Callable[[Session], Awaitable[None]],
-        fallen_back: bool,
+        is_verdict: bool,
     ) -> None:
         """Connect in one way and hold the session. Raises `TimeoutError` past `limit` (loop's clock)."""
         probe = min(_PROBE_SECONDS, self._spec.start_timeout / 3)
@@ -239,12 +140,12 @@ class Connector:
                     session.tools = await session.list_tools()
                     scope.deadline = math.inf
                     connected = True
-                    if fallen_back:
+                    if is_verdict:
                         self._verdicts.remember_legacy(self._spec)
                     await ready(session)
                     await _first(stop, wire.closed)
                     scope.deadline = anyio.current_time() + _CLOSE_SECONDS
-            except Exception as exc:
+            except Exception as exc:  # boundary: as above; a transport may also end by raising
                 if not connected:
                     raise
                 if stop.is_set():

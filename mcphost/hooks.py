@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from mcphost.catalog import matches
 from mcphost.config import Approve
 
 
@@ -38,7 +39,7 @@ Decision = Allow | Refuse
 
 
 class Hooks(Protocol):
-    """What a host asks. Implement it to decide; `NoHooks` is what nobody can be asked looks like."""
+    """What a host asks. Implement it to decide; `NoHooks` decides where there is nobody to ask."""
 
     async def approve(self, asked: Asked) -> Decision:
         """Whether a call that the server's `approve` setting asks about may run."""
@@ -73,7 +74,7 @@ def needs_approval(policy: Approve, tool: str, *, read_only: bool) -> str | None
             return "every call of this server is asked about"
         case "writes":
             return None if read_only else "the tool is not known to be read-only"
-        case "only":
-            return "calls of this tool are asked about" if tool in policy.tools else None
-        case "except":
-            return None if tool in policy.tools else "calls of this tool are asked about"
+        case "only" | "except":
+            named = any(matches(tool, pattern) for pattern in policy.tools)
+            asks = named if policy.mode == "only" else not named
+            return "calls of this tool are asked about" if asks else None

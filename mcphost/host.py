@@ -2,7 +2,6 @@
 
 import json
 import os
-import time
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -18,7 +17,7 @@ from mcphost.config import Approve, Config, Limits
 from mcphost.conversation import ToolChoice, run_turn
 from mcphost.dialect import OPENAI, Dialect
 from mcphost.errors import ConfigError
-from mcphost.events import Event, ServerChanged
+from mcphost.events import Event
 from mcphost.fleet import Fleet
 from mcphost.hooks import Hooks, NoHooks
 from mcphost.messages import Message, ToolCall, ToolResult
@@ -72,15 +71,15 @@ class Host:
         )
         self._names = Names(self.config.tools.naming)
         self._catalogs: dict[str, Catalog] = {}
+        self._listed: dict[str, tuple[Any, ...]] = {}
         self._models: dict[str | None, Model] = {}
         self._model = model
-        folder = paths.results_folder() / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}" if save else None
         self._router = Router(
             self._fleet.servers,
             limits=self.config.limits,
             hooks=hooks or NoHooks(),
             results=self.config.tools.results,
-            folder=folder,
+            folder=paths.results_folder() if save else None,
             approve=approve or Approve(mode="never"),
         )
 
@@ -252,10 +251,12 @@ class Host:
         return catalog.find(name) or next(named, None)
 
     def _changed(self, server: Server) -> None:
-        self._catalogs.clear()
-        error = str(server.error) if server.error else None
+        if server.tools is not self._listed.get(server.name):
+            self._listed[server.name] = server.tools
+            self._catalogs.clear()
+        event = server.changed()
         for listener in tuple(self._listeners):
-            listener(ServerChanged(server.name, server.state, len(server.tools), error))
+            listener(event)
 
 
 class _Toolbox:

@@ -2,7 +2,7 @@
 
 import socket
 import ssl
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.util import find_spec
 from typing import Any, cast
@@ -12,11 +12,6 @@ import httpx2
 
 from mcphost.endpoints import is_loopback
 from mcphost.errors import ConfigError
-
-__all__ = ["EventHooks", "causes", "client", "client_settings", "is_loopback", "ssl_context", "what_failed"]
-
-EventHooks = Mapping[str, list[Callable[..., Awaitable[None]]]]
-"""What `httpx2` calls with each request and response: `{"request": […], "response": […]}`."""
 
 
 @cache
@@ -41,22 +36,16 @@ def client(
     *,
     headers: Mapping[str, str] | None = None,
     timeout: httpx2.Timeout | float | None = None,
-    event_hooks: EventHooks | None = None,
+    kind: type[httpx2.AsyncClient] = httpx2.AsyncClient,
 ) -> httpx2.AsyncClient:
-    """A client that talks to `url` and follows redirects. `timeout` is in seconds, None for no limit.
+    """A client that talks to `url`. `timeout` is in seconds, None for no limit.
 
-    Raises `ConfigError` when the environment names a proxy that cannot be used.
+    Redirects are not followed: what is sent is meant for the address that was configured. Raises
+    `ConfigError` when the environment names a proxy that cannot be used.
     """
     settings = client_settings(url)
-    hooks = {name: list(each) for name, each in (event_hooks or {}).items()}
     try:
-        return httpx2.AsyncClient(
-            headers=dict(headers or {}),
-            timeout=timeout,
-            event_hooks=hooks,
-            follow_redirects=True,
-            **settings,
-        )
+        return kind(headers=dict(headers or {}), timeout=timeout, follow_redirects=False, **settings)
     except (ValueError, httpx2.InvalidURL) as exc:
         raise ConfigError(f"a proxy of the environment cannot be used: {exc}", hint=_PROXY_HINT) from exc
 

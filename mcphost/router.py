@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
+from uuid import uuid4
 
 import anyio
 import anyio.to_thread
@@ -57,7 +58,7 @@ class _Problem:
 class Router:
     """Runs calls. Each gets exactly one result, in the order of the calls.
 
-    `folder`: where attachments and long texts are saved, None to save nothing. `approve`: the policy for
+    `folder`: below it attachments and long texts are saved, None to save nothing. `approve`: the policy for
     servers that have none of their own.
     """
 
@@ -75,7 +76,8 @@ class Router:
         self._limits = limits
         self._hooks = hooks
         self._mode: Literal["text", "blocks"] = results
-        self._folder = folder
+        self._results = folder
+        self._folder: Path | None = None
         self._approve = approve
         self._checkers: dict[tuple[str, str], tuple[object, arguments.Checker]] = {}
         self._unchecked: set[str] = set()
@@ -106,19 +108,15 @@ class Router:
         given, problem = self._prepare(call, route, catalog, validate=validate)
         where = (route.server, route.tool) if route else (None, None)
         await emit(Call(call.id, call.name, *where, given))
-        outcome = problem
+        outcome: ToolResult | _Problem | None = problem
         if outcome is None:
             assert route is not None and given is not None
-            outcome = await self._execute(call, route, given, emit)
+            given, outcome = await self._approved(call, route, given, validate=validate)
+            outcome = outcome or await self._run(call, route, given, emit)
         if isinstance(outcome, _Problem):
             outcome = self.refuse(call, outcome.error, outcome.hint, cause=outcome.cause)
-        result = replace(
-            outcome,
-            server=where[0],
-            tool=where[1],
-            arguments=given if outcome.arguments is None else outcome.arguments,
-            seconds=time.monotonic() - began,
-        )
+        seconds = time.monotonic() - began
+        result = replace(outcome, server=where[0], tool=where[1], arguments=given, seconds=seconds)
         for warning in result.warnings:
             await emit(Warned(f"{call.name}: {warning}"))
         await emit(Result(result))
@@ -139,16 +137,19 @@ class Router:
             return parsed.value, _Problem("unknown", f"there is no tool named {call.name!r}", hint)
         if parsed.value is None:
             return None, _Problem("invalid", parsed.problem or "the arguments are not JSON", _RESEND)
-        if not (validate and route.validate):
-            return parsed.value, None
+        return self._settled(route, parsed.value) if validate else (parsed.value, None)
+
+    def _settled(self, route: Route, given: Mapping[str, Any]) -> tuple[Mapping[str, Any], _Problem | None]:
+        """Arguments as the tool's schema has them, and what of them it does not take."""
+        if not route.validate:
+            return given, None
         checker = self._checker(route)
-        settled = checker.settle(parsed.value)
+        settled = checker.settle(dict(given))
         if checker.warning and route.name not in self._unchecked:
             self._unchecked.add(route.name)
             logger.warning("%s/%s: arguments go unchecked: %s", route.server, route.tool, checker.warning)
-        return settled.arguments, None if settled.problem is None else _Problem(
-            "invalid", settled.problem, _RESEND
-        )
+        problem = _Problem("invalid", settled.problem, _RESEND) if settled.problem is not None else None
+        return settled.arguments, problem
 
     def _checker(self, route: Route) -> arguments.Checker:
         key = (route.server, route.tool)
@@ -157,15 +158,23 @@ class Router:
             known = self._checkers[key] = (route.schema, arguments.check(route.schema))
         return known[1]
 
-    async def _execute(
+    async def _approved(
+        self, call: ToolCall, route: Route, given: Mapping[str, Any], *, validate: bool
+    ) -> tuple[Mapping[str, Any], _Problem | None]:
+        """The arguments that may be sent, which a hook can have changed, and why they may not."""
+        decision = await self._decide(call, route, given)
+        if isinstance(decision, Refuse):
+            hint = "Go on without it, or say that it was not allowed."
+            return given, _Problem("refused", decision.reason, hint)
+        if decision.arguments is None:
+            return given, None
+        return self._settled(route, decision.arguments) if validate else (decision.arguments, None)
+
+    async def _run(
         self, call: ToolCall, route: Route, given: Mapping[str, Any], emit: Emit
     ) -> ToolResult | _Problem:
-        """Ask if need be, call, and flatten."""
+        """Call the server, and flatten what it gives."""
         server = self._servers[route.server]
-        decision = await self._decide(call, route, server.spec, given)
-        if isinstance(decision, Refuse):
-            return _Problem("refused", decision.reason, "Go on without it, or say that it was not allowed.")
-        given = decision.arguments if decision.arguments is not None else given
 
         async def report(progress: float, total: float | None, message: str | None) -> None:
             await emit(Progress(call.id, progress, total, message))
@@ -190,24 +199,26 @@ class Router:
             return _Problem("tool", f"the call failed: {exc or type(exc).__name__}", _TROUBLE)
         return await self._flattened(call, route, given, raw)
 
-    async def _decide(
-        self, call: ToolCall, route: Route, spec: ServerSpec, given: Mapping[str, Any]
-    ) -> Decision:
+    async def _decide(self, call: ToolCall, route: Route, given: Mapping[str, Any]) -> Decision:
+        spec = self._servers[route.server].spec
         read_only = spec.trust_annotations and route.annotations.get("readOnlyHint") is True
         why = needs_approval(spec.approve or self._approve, route.tool, read_only=read_only)
         if why is None:
             return Allow()
         asked = Asked(call.id, call.name, route.server, route.tool, given, read_only=read_only, why=why)
         try:
-            return await self._hooks.approve(asked)
+            decision: Any = await self._hooks.approve(asked)
         except Exception as exc:  # boundary: a hook is the user's code, and must not end the turn
             logger.exception("the approval hook failed")
             return Refuse(f"approval could not be asked for: {exc}")
+        if isinstance(decision, Allow | Refuse):
+            return decision
+        return Refuse(f"the approval hook answered with {decision!r}, which is no decision")
 
     async def _flattened(
         self, call: ToolCall, route: Route, given: Mapping[str, Any], raw: Mapping[str, Any]
     ) -> ToolResult:
-        folder = self._folder / str(next(self._count)) if self._folder is not None else None
+        folder = self._next_folder()
         limit = self._limits.result_chars
         flat = content.flatten(raw, call_id=call.id, mode=self._mode, limit=limit, folder=folder)
         warnings = list(flat.warnings)
@@ -223,13 +234,21 @@ class Router:
             call.name,
             flat.ok,
             flat.content,
-            arguments=given,
             attachments=flat.attachments,
             error=flat.error,
             cause=None if flat.ok else "tool",
             raw=raw,
             warnings=tuple(warnings),
         )
+
+    def _next_folder(self) -> Path | None:
+        """A folder for one result, inside one that is this host's alone; it need not be there yet."""
+        if self._results is None:
+            return None
+        if self._folder is None:
+            name = f"{time.strftime('%Y%m%d-%H%M%S')}-{uuid4().hex[:8]}"
+            self._folder = self._results / name
+        return self._folder / str(next(self._count))
 
     def refuse(
         self, call: ToolCall, error: str, hint: str | None = None, *, cause: Cause = "refused"
@@ -246,5 +265,6 @@ _TROUBLE = "Tell the user about the failure instead of guessing what the result 
 def _save(attachments: Sequence[Attachment]) -> None:
     for attachment in attachments:
         if attachment.path is not None:
-            attachment.path.parent.mkdir(parents=True, exist_ok=True)
+            attachment.path.parent.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            attachment.path.parent.mkdir(exist_ok=True, mode=0o700)
             attachment.path.write_bytes(attachment.data)

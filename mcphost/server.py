@@ -12,12 +12,13 @@ import anyio
 from mcphost import paths
 from mcphost.config import ServerSpec, child_environment
 from mcphost.errors import AuthRequired, ConnectFailed, ServerError, ServerLost, ToolError
-from mcphost.events import ProgressFn
+from mcphost.events import ProgressFn, ServerChanged
 from mcphost.transport.process import Child, StderrLog, spawn
 from mcphost.transport.watchdog import Watchdog
 
 if TYPE_CHECKING:
-    from mcphost.connection import Connector, Session
+    from mcphost.connection import Connector
+    from mcphost.session import Session
 
 State = Literal["disabled", "starting", "ready", "failed", "lost", "stopped"]
 """`failed` never was ready, `lost` was and is not; `stopped` was ended by us."""
@@ -71,6 +72,7 @@ class Server:
         self._complained = False
         self._stderr: StderrLog | None = None
         self._session: Session | None = None
+        self._reconnecting = anyio.Lock()
         self._begin()
         if not spec.enabled:
             self._settled.set()
@@ -81,6 +83,7 @@ class Server:
         self._settled, self._ended = anyio.Event(), anyio.Event()
         self._wake, self._news = anyio.Event(), anyio.Event()
         self._failures = 0
+        self._attempts = 0
 
     @property
     def name(self) -> str:
@@ -104,11 +107,12 @@ class Server:
         if self.state == "disabled":
             hint = 'Set "enabled": true in servers.json.'
             raise ConnectFailed(self.name, "the server is disabled", hint=hint)
-        await self.stop()
-        self._begin()
-        self._become("starting")
-        self._start(self)
-        await self.settled()
+        async with self._reconnecting:
+            await self.stop()
+            self._begin()
+            self._become("starting")
+            self._start(self)
+            await self.settled()
         if self.error is not None:
             raise self.error
 
@@ -154,12 +158,12 @@ class Server:
 
     async def _available(self, deadline: float) -> "Session":
         """The session; for a server that is lost, what comes of the next attempt. Raises `ConnectFailed`."""
-        failures = self._failures
+        attempts = self._attempts
         with anyio.CancelScope(deadline=deadline):
             while True:
                 if self._session is not None and not self._session.over:
                     return self._session
-                if self._ended.is_set() or self._failures != failures:
+                if self._ended.is_set() or self._attempts != attempts:
                     break
                 self._wake.set()
                 await self._news.wait()
@@ -221,6 +225,7 @@ class Server:
             self._become("lost", error)
         else:
             self._failures = failures + 1
+            self._attempts += 1
             self._become("lost" if self.state == "lost" else "failed", error)
 
     async def _rest(self, seconds: float) -> None:
@@ -246,6 +251,11 @@ class Server:
             log=self._stderr,
             watchdog=self._watchdog,
         )
+
+    def changed(self) -> ServerChanged:
+        """How the server is, as an event."""
+        error = str(self.error) if self.error is not None else None
+        return ServerChanged(self.name, self.state, len(self.tools), error)
 
     def complain(self, text: str) -> None:
         """Log what the server gets wrong, once: it will do so again and again."""

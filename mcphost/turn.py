@@ -1,5 +1,6 @@
 """A turn as its caller sees it: what goes in, the events on the way, what comes out."""
 
+import logging
 import math
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -12,6 +13,8 @@ from mcphost.errors import McphostError
 from mcphost.events import Event, Failed, Stop
 from mcphost.messages import Message, ToolResult, Usage, as_dict
 from mcphost.router import Emit
+
+logger = logging.getLogger(__name__)
 
 Messages = str | Sequence[Any]
 """A conversation: OpenAI chat messages as dicts or as the SDK's objects, or one text by the user."""
@@ -67,6 +70,9 @@ async def watched(
             await run(emit)
         except McphostError as exc:
             send.send_nowait(Failed(str(exc), exc.exit_code, exc.hint, messages))
+        except Exception as exc:  # boundary: a model or an emitter of the user's own may raise anything
+            logger.exception("the turn ended in an unexpected error")
+            send.send_nowait(Failed(f"{type(exc).__name__}: {exc}", McphostError.exit_code, None, messages))
         finally:
             listeners.discard(send.send_nowait)
             send.close()

@@ -30,7 +30,12 @@ class Verdicts:
 
     def remember_legacy(self, spec: ServerSpec) -> None:
         known = {key: when for key, when in self._read().items() if when > time.time() - _LIFETIME}
-        known[_digest(spec)] = time.time()
+        self._write({**known, _digest(spec): time.time()})
+
+    def forget(self, spec: ServerSpec) -> None:
+        self._write({key: when for key, when in self._read().items() if key != _digest(spec)})
+
+    def _write(self, known: Mapping[str, float]) -> None:
         with suppress(OSError):  # without a cache the next start is slower, and nothing else
             self._path.parent.mkdir(parents=True, exist_ok=True)
             scratch = self._path.with_name(f"{self._path.name}.{os.getpid()}")

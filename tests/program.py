@@ -14,7 +14,6 @@ import os
 import pty
 import select
 import shlex
-import signal
 import struct
 import subprocess
 import sys
@@ -207,9 +206,6 @@ class Terminal:
 
     def type(self, text: str) -> None:
         os.write(self._master, text.encode())
-
-    def signal(self, number: signal.Signals) -> None:
-        self._process.send_signal(number)
 
     def finish(self) -> int:
         """Read to the end. The exit code."""

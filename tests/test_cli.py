@@ -93,21 +93,19 @@ def test_config_errors_load_no_sdk(program: Program, arguments: list[str]):
 # tools
 
 
-def test_tools_are_listed_by_server(program: Program):
-    config = program.config(
-        one=rogue(), two_b={**rogue(), "include": ["echo"]}, off={**rogue(), "enabled": False}
+def test_tools_are_listed_to_read_as_a_model_gets_them_and_as_the_servers_define_them(program: Program):
+    config = program.config(one=rogue(), two_b={**rogue(), "include": ["echo"]}, off=OFF)
+    tools = ["tools", "-c", config, "--output"]
+    table, sent, defined = program.together(
+        [*tools, "table"], [*tools, "openai", "--naming", "mcp"], [*tools, "mcp"]
     )
-    ran = program("tools", "-c", config)
-    assert (ran.code, ran.err) == (0, "")
-    assert [line for line in ran.out.splitlines() if not line.startswith(" ")] == ["one (5)", "two-b (1)"]
-    assert "  one-echo    Gives the text back.\n" in ran.out
-    assert "\x1b" not in ran.out
+    assert [(ran.code, ran.err) for ran in (table, sent, defined)] == [(0, "")] * 3
+    assert [line for line in table.out.splitlines() if not line.startswith(" ")] == ["one (5)", "two-b (1)"]
+    assert "  one-echo    Gives the text back.\n" in table.out
+    assert "\x1b" not in table.out
 
-
-def test_tools_as_a_model_gets_them_and_as_the_servers_define_them(program: Program):
-    tools = ["tools", "-c", program.config(one=rogue()), "--output"]
-    sent, defined = program.together([*tools, "openai", "--naming", "mcp"], [*tools, "mcp"])
-    assert [tool["function"]["name"] for tool in sent.json] == [f"mcp__one__{name}" for name in TOOLS]
+    names = [tool["function"]["name"] for tool in sent.json]
+    assert names == [*(f"mcp__one__{name}" for name in TOOLS), "mcp__two-b__echo"]
     assert sent.json[0]["function"] == {
         "name": "mcp__one__echo",
         "description": "Gives the text back.",

@@ -41,7 +41,7 @@ def unanswered(messages: list[dict[str, Any]]) -> list[str]:
     return [call for call in made if answered.count(call) != 1]
 
 
-@pytest.mark.parametrize("number", STOPPED)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
 def test_stopped_while_servers_start(program: Program, number: signal.Signals):
     started = program.folder / "started"
     entry = {**rogue("never-init", "ignore-sigterm"), "env": {"ROGUE_STARTED": str(started)}}
@@ -72,12 +72,7 @@ def test_stopped_before_the_turn_it_is_told_as_interrupted(program: Program):
 
 @pytest.mark.parametrize(
     ("number", "output"),
-    [
-        (signal.SIGINT, "text"),
-        (signal.SIGINT, "json"),
-        (signal.SIGINT, "stream-json"),
-        (signal.SIGTERM, "json"),
-    ],
+    [(signal.SIGINT, "text"), (signal.SIGTERM, "json"), (signal.SIGINT, "stream-json")],
 )
 def test_stopped_while_the_model_answers(program: Program, number: signal.Signals, output: str):
     never = threading.Event()

@@ -1,7 +1,6 @@
 """On a terminal: what is asked there, what is shown there only, and the chat."""
 
 import json
-import signal
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,65 +40,48 @@ def test_without_a_prompt_there_is_nothing_to_run(program: Program):
 
 def test_text_comes_as_it_is_written_and_servers_that_are_waited_for_are_named(program: Program):
     first, started = threading.Event(), program.folder / "started"
-    slow = {**rogue("never-init"), "start_timeout": 2, "env": {"ROGUE_STARTED": str(started)}}
+    slow = {**rogue("never-init"), "start_timeout": 1, "env": {"ROGUE_STARTED": str(started)}}
     with Endpoint(
         stream(chunk(content="So \x1b]0;title\x07far"), first, chunk(content=", so good."))
     ) as endpoint:
         command = ["run", "-c", program.config(one=rogue(), slow=slow), *model(endpoint), "Hi"]
         with program.terminal(*command) as terminal:
             terminal.expect("starting one, slow …")
-            assert "warning: slow: no answer within 2 s" in terminal.expect("So far") + terminal.output
+            assert "warning: slow: no answer within 1 s" in terminal.expect("So far") + terminal.output
             first.set()
             assert terminal.expect(", so good.\n") == ""
             assert terminal.finish() == 0
 
 
-@pytest.mark.parametrize(
-    ("typed", "ran"),
-    [("Yes\n", True), ("\n", False), (Terminal.END, False)],
-)
-def test_a_call_is_shown_whole_and_runs_when_it_is_approved(program: Program, typed: str, ran: bool):
-    with Endpoint(ECHO, text("Thanks.")) as endpoint:
+def test_a_call_is_shown_whole_and_runs_when_it_is_approved(program: Program):
+    """Two calls of one tool are asked about one after the other; `always` is for that tool, in this run."""
+    two = calls(call("one-echo", {"text": "4"}, id="c1"), call("one-echo", {"text": "5"}, id="c2", index=1))
+    with Endpoint(ECHO, ECHO, ECHO, two, calls(call("one-pid")), text("Thanks.")) as endpoint:
         config = program.config(one={**rogue(), "approve": "always"})
         with program.terminal("run", "-c", config, *model(endpoint), "Hi") as terminal:
             asked = terminal.expect("Run it? [y]es, [a]lways this tool, [N]o: ")
             assert 'one/echo wants to run with\n{\n  "text": "苏州' in asked
             assert "\x1b[2J" not in asked and "\u202e" not in asked
-            terminal.type(typed)
+            for typed in ("\n", Terminal.END, "Yes\n", "a\n"):
+                terminal.type(typed)
+                asked = terminal.expect("Run it?")
+            assert "one/pid wants to run with" in asked
+            terminal.type("what?\n")
             terminal.expect("Thanks.")
             assert terminal.finish() == 0
-    [result] = results(endpoint.requests[1])
-    assert ("the user refused" in result) is not ran
+            assert "\x1b[36m→ \x1b[0mone/pid {}\n" in terminal.output
+    answers = results(endpoint.requests[-1])
+    assert ["the user refused" in answer for answer in answers] == [True, True, False, False, False, True]
+    assert answers[3:5] == ["4", "5"]
 
 
-def test_always_is_for_the_tool_and_calls_are_asked_about_one_by_one(program: Program):
-    three = calls(
-        *(call("one-echo", {"text": f"{n}"}, id=f"c{n}", index=n) for n in range(2)),
-        call("one-pid", id="c2", index=2),
-    )
-    with Endpoint(three, text("Thanks.")) as endpoint:
-        config = program.config(one={**rogue(), "approve": "always"})
-        with program.terminal("run", "-c", config, *model(endpoint), "Hi") as terminal:
-            assert "one/echo" in terminal.expect("Run it?")
-            terminal.type("a\n")
-            assert "one/pid" in terminal.expect("Run it?")
-            terminal.type("n\n")
-            assert terminal.finish() == 0
-    assert results(endpoint.requests[1])[:2] == ["0", "1"]
-    assert "refused" in results(endpoint.requests[1])[2]
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_stopped_while_it_asks(program: Program, number: signal.Signals):
+def test_stopped_while_it_asks(program: Program):
     with Endpoint(ECHO) as endpoint:
         config = program.config(one={**rogue(), "approve": "always"})
         with program.terminal("run", "-c", config, *model(endpoint), "--output", "json", "Hi") as terminal:
             terminal.expect("Run it?")
-            if number == signal.SIGINT:
-                terminal.type(Terminal.INTERRUPT)
-            else:
-                terminal.signal(number)
-            assert terminal.finish() == 128 + number
+            terminal.type(Terminal.INTERRUPT)
+            assert terminal.finish() == 130
             assert "Traceback" not in terminal.output
             answer = json.loads(terminal.output.splitlines()[-1])
     assert answer["stop"] == "interrupted"
@@ -132,6 +114,26 @@ def test_a_config_that_was_only_found_is_shown_asked_about_and_remembered(progra
         terminal.type(Terminal.INTERRUPT)
         assert terminal.finish() == 130
         assert "Traceback" not in terminal.output
+
+
+def test_what_a_config_asks_for_is_typed_in_once_a_secret_without_an_echo(program: Program):
+    inputs = [
+        {"id": "who", "type": "promptString", "description": "Your name"},
+        {"id": "key", "type": "promptString", "description": "Your key", "password": True},
+    ]
+    variables = {"WHO": "${input:who}", "KEY": "${input:key}", "AGAIN": "${input:who}"}
+    config = program.config(one={**rogue(), "env": variables}, sections={"inputs": inputs})
+    with program.terminal("call", "-c", config, "one/env", '{"name": "AGAIN"}') as terminal:
+        terminal.expect("Your name: ")
+        terminal.type("Ada\n")
+        terminal.expect("Your key: ")
+        terminal.type("tell-nobody\n")
+        assert terminal.finish() == 0
+        assert terminal.output.endswith("Ada\n")
+        assert "tell-nobody" not in terminal.output
+    ran = program("call", "-c", config, "one/env", '{"name": "AGAIN"}')
+    assert ran.code == 4
+    assert "${input:who}" in ran.error or "who" in ran.error
 
 
 def test_a_model_on_this_machine_is_offered(program: Program):

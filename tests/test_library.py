@@ -12,7 +12,7 @@ from openai.types.chat import ChatCompletionMessageToolCall
 from openai.types.chat.chat_completion_message_tool_call import Function
 
 import mcphost
-from mcphost import Allow, Asked, ConfigError, Host, Refuse, ServerError
+from mcphost import Allow, Asked, ConfigError, Failed, Host, Refuse, ServerError
 from mcphost.demo.config import config as demo_config
 from mcphost.demo.model import ScriptedModel as DemoModel
 
@@ -154,11 +154,15 @@ def approving(hooks: Any, approve: Any = "always", **server: Any) -> Host:
 
 @pytest.mark.anyio
 async def test_a_hook_allows_refuses_and_rewrites():
-    hooks = Hooks(Allow(), Refuse("not today"), Allow({"text": "changed"}), ZeroDivisionError("bug"))
+    decisions = (Allow(), Refuse("not today"), Allow({"text": "changed"}), ZeroDivisionError("bug"), None)
+    hooks = Hooks(*decisions, Allow({"text": None}))
     async with approving(hooks) as host:
         await host.ready()
-        results = [await host.call_tool("echo", {"text": "hello"}) for _ in range(4)]
-    assert [result.ok for result in results] == [True, False, True, False]
+        results = [await host.call_tool("echo", {"text": "hello"}) for _ in range(6)]
+    assert [result.ok for result in results] == [True, False, True, False, False, False]
+    assert results[2].arguments == {"text": "changed"}
+    assert results[5].cause == "invalid"
+    assert results[5].arguments == {"text": None}
     assert results[1].error == "not today"
     assert results[1].cause == "refused"
     assert results[2].content == "changed"
@@ -178,7 +182,14 @@ async def test_without_hooks_what_must_be_asked_is_refused():
 @pytest.mark.anyio
 @pytest.mark.parametrize(
     ("approve", "asks"),
-    [("never", False), ("writes", True), (["echo"], True), (["env"], False)],
+    [
+        ("never", False),
+        ("writes", True),
+        (["echo"], True),
+        (["env"], False),
+        (["ec*"], True),
+        (["en*"], False),
+    ],
 )
 async def test_approve_says_which_calls_are_asked_about(approve: Any, asks: bool):
     hooks = Hooks(Allow())
@@ -193,6 +204,27 @@ async def test_a_models_name_is_resolved_when_it_is_asked():
     async with one_rogue() as host:
         with pytest.raises(ConfigError):
             await host.chat("Hello")
+
+
+@pytest.mark.anyio
+async def test_two_hosts_do_not_write_over_each_others_results():
+    async with Host.from_config({"mcpServers": {"big": rogue("big")}}) as one:
+        async with Host.from_config({"mcpServers": {"big": rogue("big")}}) as two:
+            paths = []
+            for host in (one, two):
+                await host.ready()
+                paths.append((await host.call_tool("big/echo", {"text": "x"})).attachments[0].path)
+    assert paths[0] != paths[1]
+    assert paths[0].parent.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.anyio
+async def test_a_model_that_raises_anything_ends_the_events_with_failed():
+    async with one_rogue(model=ScriptedModel(ValueError("a bug"))) as host:
+        async with host.turn("Go") as turn:
+            events = [event async for event in turn]
+    assert isinstance(events[-1], Failed)
+    assert "a bug" in events[-1].error
 
 
 @pytest.mark.anyio

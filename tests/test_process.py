@@ -80,3 +80,13 @@ def test_nothing_secret_is_in_the_cache(tmp_path: Path):
     path = tmp_path / "handshake.json"
     Verdicts(path).remember_legacy(ServerSpec(name="old", command="x", env={"API_KEY": "sk-1"}))
     assert "sk-1" not in path.read_text()
+
+
+def test_a_verdict_can_be_forgotten(tmp_path: Path):
+    verdicts = Verdicts(tmp_path / "handshake.json")
+    old, other = ServerSpec(name="old", command="old-server"), ServerSpec(name="other", command="other")
+    verdicts.remember_legacy(old)
+    verdicts.remember_legacy(other)
+    verdicts.forget(old)
+    assert not verdicts.is_legacy(old)
+    assert verdicts.is_legacy(other)

@@ -228,6 +228,8 @@ class Scripted:
             handler.wfile.write(b"id: e1\nretry: 10\ndata:\n\n")
             handler.close_connection = True
             self.pending = (request_id, result)
+        elif what == "large":
+            self.send(handler, 200, request_id, {"content": [{"type": "text", "text": "x" * 20_000}]})
         elif isinstance(what, tuple):
             self.send(handler, what[0], headers=what[1])
         elif what is not None:
@@ -265,10 +267,14 @@ class Scripted:
 
 
 class RefusingSse:
-    """A server of the old SSE transport that refuses its first call with HTTP 500."""
+    """A server of the old SSE transport that refuses its first call with HTTP 500.
 
-    def __init__(self) -> None:
+    With `cut`, it ends its stream instead, and goes on taking messages that lead nowhere.
+    """
+
+    def __init__(self, *, cut: bool = False) -> None:
         outer = self
+        self.cut = cut
         self.outbox: queue.Queue[dict[str, Any] | None] = queue.Queue()
         self.calls = 0
 
@@ -309,6 +315,9 @@ class RefusingSse:
         if message["method"] == "tools/call":
             self.calls += 1
             if self.calls == 1:
+                if self.cut:
+                    self.outbox.put(None)
+                    return 202
                 return 500
             result = {"content": [{"type": "text", "text": f"call {self.calls}"}]}
         if result is not None:
@@ -325,8 +334,18 @@ class RefusingSse:
         self._server.server_close()
 
 
-def web(server: Scripted, **more: Any) -> Host:
-    return Host.from_config({"mcpServers": {"web": {"type": "http", "url": server.url, **more}}})
+def web(server: Scripted, limits: dict[str, Any] | None = None, **more: Any) -> Host:
+    entry = {"type": "http", "url": server.url, **more}
+    return Host.from_config({"mcpServers": {"web": entry}, "limits": limits or {}})
+
+
+async def test_an_answer_over_the_size_limit_fails_its_call_alone():
+    with Scripted(lambda n: "large" if n == 1 else None) as server:
+        async with web(server, {"message_bytes": 10_000}) as running:
+            await running.ready()
+            large = await running.call_tool("count")
+            assert "larger than 10,000 bytes" in (large.error or "")
+            assert (await running.call_tool("count")).content == "call 2"
 
 
 async def test_a_forgotten_session_is_begun_anew_and_the_call_made_again():
@@ -442,12 +461,33 @@ async def test_an_http_server_that_restarts_is_used_again_without_anyone_asking(
             await running.ready()
             assert (await running.call_tool("temperature", {"city": "Suzhou"})).ok
             first.close()
+            if kind == "sse":
+                await running.servers["weather"].until("lost")
             away = await running.call_tool("temperature", {"city": "Suzhou"})
             assert not away.ok
             assert "not sent" in (away.error or "")
             with process_serving(kind, port):
                 back = await running.call_tool("temperature", {"city": "Suzhou"})
                 assert back.content == "Suzhou: 21"
+
+
+async def test_an_sse_stream_that_ends_is_noticed_though_messages_are_still_taken():
+    with RefusingSse(cut=True) as server:
+        async with host({"old": {"type": "sse", "url": server.url}}) as running:
+            await running.ready()
+            lost = await running.call_tool("count")
+            assert lost.cause == "server"
+            assert "unknown" in (lost.error or "")
+            assert (await running.call_tool("count")).content == "call 2"
+
+
+async def test_reconnecting_twice_at_once_is_done_one_after_the_other():
+    async with host({"good": rogue()}) as running:
+        await running.ready()
+        async with anyio.create_task_group() as tg:
+            for _ in range(3):
+                tg.start_soon(running.servers["good"].reconnect)
+        assert (await running.call_tool("good/echo", {"text": "x"})).ok
 
 
 async def test_a_message_that_an_sse_server_refuses_fails_its_own_call():

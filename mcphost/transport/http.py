@@ -26,6 +26,9 @@ _UNSENT: Final = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout
 class _Client(httpx2.AsyncClient):
     """Gives a POST that was refused or broken off a JSON-RPC error as its answer, unless it has one."""
 
+    message_bytes = 0
+    """The largest answer that is taken, unless it is a stream of events, whose sizes are looked at singly."""
+
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         if request.method != "POST":
             return await super().send(request, **options)
@@ -34,14 +37,30 @@ class _Client(httpx2.AsyncClient):
             kind = response.headers.get("content-type", "").lower()
             if response.status_code < 400 and not kind.startswith("application/json"):
                 return response
-            body = await response.aread()
-            await response.aclose()
+            body = await read(response, self.message_bytes)
         except httpx2.TransportError as exc:
             return _answer(request, 502, {}, broken(exc))
+        if body is None:
+            return _answer(request, 502, {}, too_large(self.message_bytes))
         if response.status_code < 400 or _is_rpc_error(body):
             headers = _plain(response.headers)
             return httpx2.Response(response.status_code, headers=headers, content=body, request=request)
         return _answer(request, response.status_code, _plain(response.headers), refused(response, body))
+
+
+async def read(response: httpx2.Response, limit: int) -> bytes | None:
+    """The body of a response, which is closed then; None when it is larger than `limit` bytes."""
+    parts: list[bytes] = []
+    size = 0
+    try:
+        async for part in response.aiter_bytes():
+            size += len(part)
+            if size > limit:
+                return None
+            parts.append(part)
+    finally:
+        await response.aclose()
+    return b"".join(parts)
 
 
 def _answer(
@@ -73,6 +92,12 @@ def broken(exc: httpx2.TransportError) -> dict[str, Any]:
     return {"code": INTERNAL_ERROR, "message": message, "data": {"broken": reason, "sent": sent}}
 
 
+def too_large(limit: int) -> dict[str, Any]:
+    """The JSON-RPC error for a request whose answer is not taken."""
+    message = f"the answer is larger than {limit:,} bytes"
+    return {"code": INTERNAL_ERROR, "message": message, "data": {}}
+
+
 def refused(response: httpx2.Response, body: bytes) -> dict[str, Any]:
     """The JSON-RPC error for a request that was answered with an HTTP error."""
     data: dict[str, Any] = {"status": response.status_code, "reason": response.reason_phrase}
@@ -91,12 +116,13 @@ TIMEOUTS: Final = httpx2.Timeout(30.0, read=None)
 
 @asynccontextmanager
 async def _streamable(url: str, headers: Mapping[str, str], message_bytes: int) -> AsyncGenerator[Any]:
-    settings = net.client_settings(url)
-    async with (
-        _Client(headers=dict(headers), timeout=TIMEOUTS, **settings) as client,
-        streamable_http_client(url, http_client=client, max_sse_event_size=message_bytes) as streams,
-    ):
-        yield streams
+    async with net.client(url, headers=headers, timeout=TIMEOUTS, kind=_Client) as client:
+        assert isinstance(client, _Client)
+        client.message_bytes = message_bytes
+        async with streamable_http_client(
+            url, http_client=client, max_sse_event_size=message_bytes
+        ) as streams:
+            yield streams
 
 
 def streamable_transport(url: str, headers: Mapping[str, str], *, message_bytes: int) -> Transport:

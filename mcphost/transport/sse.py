@@ -17,11 +17,12 @@ from mcp.shared.message import SessionMessage
 from mcp_types import ErrorData, JSONRPCError, JSONRPCRequest
 
 from mcphost import net
-from mcphost.transport.http import TIMEOUTS, broken, refused
+from mcphost.transport.http import TIMEOUTS, broken, read, refused
 from mcphost.transport.stdio import parse_line
 
 _Inbox = MemoryObjectSendStream[SessionMessage | Exception]
 _STREAM_HEADERS = {"Accept": "text/event-stream", "Cache-Control": "no-store"}
+_SAID = 65536
 _LEFT = (anyio.ClosedResourceError, anyio.BrokenResourceError)
 
 
@@ -39,9 +40,8 @@ def sse_transport(
 async def _sse(
     url: str, headers: Mapping[str, str], message_bytes: int, complain: Callable[[str], None]
 ) -> AsyncGenerator[Any]:
-    settings = net.client_settings(url)
     async with (
-        httpx2.AsyncClient(headers=dict(headers), timeout=TIMEOUTS, **settings) as client,
+        net.client(url, headers=headers, timeout=TIMEOUTS) as client,
         client.stream("GET", url, headers=_STREAM_HEADERS) as response,
     ):
         response.raise_for_status()
@@ -49,7 +49,7 @@ async def _sse(
         to_server, from_session = anyio.create_memory_object_stream[SessionMessage](0)
         async with to_session, from_server, to_server, from_session, anyio.create_task_group() as tg:
             source = httpx2.EventSource(response, max_event_size=message_bytes)
-            endpoint = await tg.start(_receive, url, source, to_session.clone(), complain)
+            endpoint = await tg.start(_receive, url, source, to_session, complain)
             tg.start_soon(_send, client, endpoint, from_session, to_session)
             try:
                 yield from_server, to_server
@@ -109,8 +109,9 @@ async def _post(
     message = outgoing.message
     try:
         body = message.model_dump(by_alias=True, mode="json", exclude_unset=True)
-        response = await client.post(endpoint, json=body)
-        error = None if response.is_success else refused(response, response.content)
+        async with client.stream("POST", endpoint, json=body) as response:
+            said = await read(response, _SAID) or b""
+        error = None if response.is_success else refused(response, said)
     except httpx2.TransportError as exc:
         error = broken(exc)
     if error is not None and isinstance(message, JSONRPCRequest):

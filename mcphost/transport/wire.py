@@ -41,6 +41,7 @@ class Wire:
         self._trace = trace
         self._probe_seconds = probe_seconds
         self._probe: JSONRPCRequest | None = None
+        self._probe_deadline = 0.0
         self._reading: anyio.CancelScope | None = None
         self._methods: dict[str, str] = {}
         self._raw: dict[int, Mapping[str, Any]] = {}
@@ -67,8 +68,9 @@ class Wire:
                 self._methods[str(request_id)] = method
                 if method == "server/discover":
                     self._probe = item.message
+                    self._probe_deadline = anyio.current_time() + self._probe_seconds
                     if self._reading is not None:
-                        self._reading.deadline = anyio.current_time() + self._probe_seconds
+                        self._reading.deadline = self._probe_deadline
             case JSONRPCNotification(method="notifications/cancelled", params=params):
                 self._methods.pop(str((params or {}).get("requestId")), None)  # nobody will take that result
             case _:
@@ -77,7 +79,7 @@ class Wire:
     async def receive(self, stream: Any) -> SessionMessage | Exception:
         with anyio.CancelScope() as self._reading:
             if self._probe is not None:
-                self._reading.deadline = anyio.current_time() + self._probe_seconds
+                self._reading.deadline = self._probe_deadline
             return self._received(await stream.receive())
         # only a probe sets the deadline that ends the scope
         probe, self._probe = self._probe, None
@@ -129,15 +131,23 @@ def _listing(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _header_schema(schema: Any) -> dict[str, Any]:
-    """The schema where it asks for arguments in headers (2026-07-28), else none."""
-    if not isinstance(schema, dict) or "x-mcp-header" not in repr(cast("dict[str, Any]", schema)):
+    """What of a schema asks for arguments in headers (2026-07-28, streamable HTTP), else nothing."""
+    properties = cast("dict[str, Any]", schema).get("properties") if isinstance(schema, dict) else None
+    if not isinstance(properties, dict):
         return {"type": "object"}
-    properties = cast("dict[str, Any]", schema).get("properties")
-    named = cast("dict[str, Any]", properties) if isinstance(properties, dict) else {}
-    return {
-        "type": "object",
-        "properties": {name: part for name, part in named.items() if isinstance(part, dict)},
-    }
+    named = cast("dict[str, Any]", properties)
+    kept = {name: part for name, part in named.items() if _mentions(part, 8)}
+    return {"type": "object", "properties": kept}
+
+
+def _mentions(part: Any, depth: int) -> bool:
+    """Whether a schema, or one of the properties inside it, is to be mirrored into a header."""
+    if not isinstance(part, dict) or depth == 0:
+        return False
+    schema = cast("dict[str, Any]", part)
+    inner = schema.get("properties")
+    values = cast("dict[str, Any]", inner).values() if isinstance(inner, dict) else ()
+    return "x-mcp-header" in schema or any(_mentions(value, depth - 1) for value in values)
 
 
 class _Read:

@@ -1,12 +1,13 @@
 """A stdio MCP server that misbehaves on demand: `rogue.py [FAULT ...]`. Standard library only.
 
-It speaks 2025-06-18 and knows these tools: `echo` (gives `text` back), `env` (the value of a variable), `fail`
-(an error result), `wait` (answers when the file `until` exists) and `pid`. When it starts it makes the file that
-the variable ROGUE_STARTED names; when it waits, a file beside `until` with `.awaited` after its name.
+It speaks 2025-06-18 and knows these tools: `echo` (gives `text` back), `env` (the value of a variable),
+`fail` (an error result), `wait` (answers when the file `until` exists) and `pid`. When it starts it makes the
+file that the variable ROGUE_STARTED names; when it waits, a file beside `until` with `.awaited` added.
 """
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -86,6 +87,14 @@ def listed(cursor):
     return {"result": page}
 
 
+def leave_if_left():
+    """End where the host has closed our stdin, whatever is still to be read there."""
+    poll = select.poll()
+    poll.register(0, 0)
+    if any(happened & select.POLLHUP for _, happened in poll.poll(0)):
+        raise SystemExit
+
+
 def called(name, arguments):
     if "exit-in-call" in FAULTS:
         print("fatal: lost the database", file=sys.stderr, flush=True)
@@ -115,6 +124,7 @@ def called(name, arguments):
     if name == "wait":
         Path(arguments["until"] + ".awaited").touch()
         while not Path(arguments["until"]).exists():
+            leave_if_left()
             time.sleep(0.01)
         return {"result": text("it is there")}
     return {"error": {"code": -32602, "message": f"Unknown tool: {name}"}}
