@@ -10,7 +10,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mcphost.config import Approve, Config, Limits
+    from mcphost.catalog import Catalog, Route
+    from mcphost.config import Approve, Config, Limits, ServerSpec
+    from mcphost.dialect import Dialect
     from mcphost.errors import (
         AuthRequired,
         ConfigError,
@@ -39,8 +41,8 @@ if TYPE_CHECKING:
     )
     from mcphost.hooks import Allow, AllowAll, Asked, Decision, Hooks, NoHooks, Refuse
     from mcphost.host import Host
-    from mcphost.messages import Attachment, ToolCall, ToolResult, Usage
-    from mcphost.model import Model, Reply
+    from mcphost.messages import Attachment, Message, ToolCall, ToolResult, Usage
+    from mcphost.model import Model, Reply, ToolChoice
     from mcphost.openai_model import OpenAIModel
     from mcphost.server import Server
     from mcphost.turn import ChatReply, Turn
@@ -48,7 +50,9 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _MODULES = {
-    "mcphost.config": ("Approve", "Config", "Limits"),
+    "mcphost.dialect": ("Dialect",),
+    "mcphost.catalog": ("Catalog", "Route"),
+    "mcphost.config": ("Approve", "Config", "Limits", "ServerSpec"),
     "mcphost.errors": (
         "AuthRequired",
         "ConfigError",
@@ -79,8 +83,8 @@ _MODULES = {
     "mcphost.turn": ("ChatReply", "Turn"),
     "mcphost.hooks": ("Allow", "AllowAll", "Asked", "Decision", "Hooks", "NoHooks", "Refuse"),
     "mcphost.host": ("Host",),
-    "mcphost.messages": ("Attachment", "ToolCall", "ToolResult", "Usage"),
-    "mcphost.model": ("Model", "Reply"),
+    "mcphost.messages": ("Attachment", "Message", "ToolCall", "ToolResult", "Usage"),
+    "mcphost.model": ("Model", "Reply", "ToolChoice"),
     "mcphost.openai_model": ("OpenAIModel",),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
@@ -93,11 +97,13 @@ __all__ = [
     "Attachment",
     "AuthRequired",
     "Call",
+    "Catalog",
     "ChatReply",
     "Config",
     "ConfigError",
     "ConnectFailed",
     "Decision",
+    "Dialect",
     "Done",
     "Event",
     "Failed",
@@ -106,6 +112,7 @@ __all__ = [
     "LimitReached",
     "Limits",
     "McphostError",
+    "Message",
     "Model",
     "ModelError",
     "NoHooks",
@@ -117,13 +124,16 @@ __all__ = [
     "Result",
     "Round",
     "RoundUsage",
+    "Route",
     "Server",
     "ServerChanged",
     "ServerError",
     "ServerLog",
     "ServerLost",
+    "ServerSpec",
     "Text",
     "ToolCall",
+    "ToolChoice",
     "ToolError",
     "ToolResult",
     "Turn",

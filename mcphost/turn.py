@@ -77,11 +77,16 @@ async def watched(
             listeners.discard(send.send_nowait)
             send.close()
 
+    failure: Exception | None = None
     listeners.add(send.send_nowait)
     with send, receive:
         async with anyio.create_task_group() as tg:
             tg.start_soon(finish)
             try:
                 yield Turn(messages, receive)
+            except Exception as exc:  # noqa: BLE001 (boundary: the task group would wrap it in a group)
+                failure = exc
             finally:
                 tg.cancel_scope.cancel()
+    if failure is not None:
+        raise failure

@@ -94,12 +94,13 @@ def test_config_errors_load_no_sdk(program: Program, arguments: list[str]):
 
 
 def test_tools_are_listed_to_read_as_a_model_gets_them_and_as_the_servers_define_them(program: Program):
-    config = program.config(one=rogue(), two_b={**rogue(), "include": ["echo"]}, off=OFF)
+    config = program.config(one=rogue(), two_b={**rogue("bad-tools"), "include": ["echo"]}, off=OFF)
     tools = ["tools", "-c", config, "--output"]
     table, sent, defined = program.together(
         [*tools, "table"], [*tools, "openai", "--naming", "mcp"], [*tools, "mcp"]
     )
-    assert [(ran.code, ran.err) for ran in (table, sent, defined)] == [(0, "")] * 3
+    left_out = "warning: two-b: left out: tool 7: it has no name\n"
+    assert [(ran.code, left_out in ran.err) for ran in (table, sent, defined)] == [(0, True)] * 3
     assert [line for line in table.out.splitlines() if not line.startswith(" ")] == ["one (5)", "two-b (1)"]
     assert "  one-echo    Gives the text back.\n" in table.out
     assert "\x1b" not in table.out

@@ -20,8 +20,9 @@ async def tools(config: Config, settings: Settings, output: Literal["table", "op
     async with opened(config, settings) as host:
         await settled(host, settings)
         catalog = host.catalog()
-        for warning in catalog.warnings:
-            note(f"warning: {warning}", style="yellow")
+        left_out = (f"{name}: left out: {what}" for name, each in catalog.dropped.items() for what in each)
+        for warning in (*catalog.warnings, *left_out):
+            note(f"warning: {printable(warning)}", style="yellow")
         if output == "openai":
             write_json(catalog.functions, indent=1)
         elif output == "mcp":
@@ -43,7 +44,7 @@ def _show_tools(host: Host) -> None:
         write(styled(f"{server.name} ({len(names)})", "bold", sys.stdout))
         for name in names:
             text = " ".join(printable(described.get(name, "(left out: too many tools)")).split())
-            write(_fit(f"  {name:<{width}}  {text}"))
+            write(_fit(f"  {name:<{width}}  {text}".rstrip()))
 
 
 async def servers(config: Config, settings: Settings, output: Literal["table", "json"]) -> int:

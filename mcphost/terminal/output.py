@@ -39,7 +39,17 @@ def abandon_stdout() -> None:
 def note(text: str, *, style: str | None = None) -> None:
     """A line for the person, to stderr. `text` is safe to print. A closed stderr is no reason to stop."""
     try:
-        sys.stderr.write(styled(text, style, sys.stderr) + "\n")
+        over = "\x1b[K" if sys.stderr.isatty() else ""  # what `status` may have left on the line
+        sys.stderr.write(f"{over}{styled(text, style, sys.stderr)}\n")
+        sys.stderr.flush()
+    except OSError:
+        pass
+
+
+def status(text: str) -> None:
+    """A passing line on a terminal's stderr, which the next one replaces."""
+    try:
+        sys.stderr.write(f"\r\x1b[K{text}\r")
         sys.stderr.flush()
     except OSError:
         pass

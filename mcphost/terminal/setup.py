@@ -13,7 +13,7 @@ from mcphost.errors import AuthRequired, McphostError, ServerError
 from mcphost.hooks import Hooks
 from mcphost.host import Host
 from mcphost.server import Server
-from mcphost.terminal.output import note
+from mcphost.terminal.output import note, status
 from mcphost.terminal.settings import Settings
 from mcphost.terminal.width import cut
 from mcphost.text import printable
@@ -86,7 +86,7 @@ async def pending(host: Host, waiting: Callable[[], Awaitable[None]]) -> None:
             await waiting()
             tg.cancel_scope.cancel()
     finally:
-        _overwrite("")
+        status("")
 
 
 async def _show_pending(host: Host) -> None:
@@ -94,10 +94,4 @@ async def _show_pending(host: Host) -> None:
         await anyio.sleep(0.25)
         names = [server.name for server in host.servers.values() if server.state == "starting"]
         width = max(20, os.get_terminal_size(sys.stderr.fileno()).columns - 1)
-        _overwrite(cut(f"starting {', '.join(names)} …", width))
-
-
-def _overwrite(text: str) -> None:
-    """Put `text` in place of the terminal's last line, which stays open."""
-    sys.stderr.write("\r\x1b[K" + text)
-    sys.stderr.flush()
+        status(cut(f"starting {', '.join(names)} …", width))

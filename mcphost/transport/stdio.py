@@ -21,6 +21,8 @@ from pydantic import ValidationError
 
 from mcphost.transport.process import Child
 
+_Inbox = MemoryObjectSendStream[SessionMessage | Exception]
+_Outbox = MemoryObjectReceiveStream[SessionMessage]
 Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
 
 _FLUSH_SECONDS = 0.5
@@ -43,43 +45,10 @@ async def stdio_transport(
     to_session, from_server = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     to_server, from_session = anyio.create_memory_object_stream[SessionMessage](0)
     written = anyio.Event()
-
-    async def read() -> None:
-        async with to_session:
-            async for line in _lines(child, message_bytes):
-                if isinstance(line, _TooLong):
-                    messages, complaint = (
-                        line.failure(message_bytes),
-                        f"a line of over {message_bytes:,} bytes",
-                    )
-                else:
-                    messages, complaint = parse_line(line)
-                if complaint:
-                    complain(f"wrote to stdout what is no message: {complaint}")
-                try:
-                    for message in messages:
-                        await to_session.send(SessionMessage(message))
-                except (anyio.ClosedResourceError, anyio.BrokenResourceError):
-                    break  # the session has left; keep reading, so that the server can write and leave too
-            async for _ in _lines(child, message_bytes):
-                pass
-
-    async def write() -> None:
-        assert child.process.stdin is not None
-        try:
-            async with from_session:
-                async for outgoing in from_session:
-                    data = outgoing.message.model_dump_json(by_alias=True, exclude_unset=True)
-                    await child.process.stdin.send(data.encode() + b"\n")
-        except _GONE:
-            await to_session.aclose()  # callers learn at once that nobody listens
-        finally:
-            written.set()
-
     async with anyio.create_task_group() as tg:
         tg.start_soon(child.drain_stderr)
-        tg.start_soon(read)
-        tg.start_soon(write)
+        tg.start_soon(_read, child, to_session, message_bytes, complain)
+        tg.start_soon(_write, child, from_session, to_session, written)
         try:
             yield from_server, to_server
         finally:
@@ -90,6 +59,40 @@ async def stdio_transport(
                     await written.wait()
                 await child.stop()
             tg.cancel_scope.cancel()
+
+
+async def _read(child: Child, to_session: _Inbox, limit: int, complain: Callable[[str], None]) -> None:
+    """Hand messages on until stdout ends; when the session has left, go on reading, so that the child can
+    write what it has to, and leave too."""
+    async with to_session:
+        async for line in _lines(child, limit):
+            if isinstance(line, _TooLong):
+                messages, complaint = line.failure(limit), f"a line of over {limit:,} bytes"
+            else:
+                messages, complaint = parse_line(line)
+            if complaint:
+                complain(f"wrote to stdout what is no message: {complaint}")
+            try:
+                for message in messages:
+                    await to_session.send(SessionMessage(message))
+            except (anyio.ClosedResourceError, anyio.BrokenResourceError):
+                break
+        async for _ in _lines(child, limit):
+            pass
+
+
+async def _write(child: Child, from_session: _Outbox, to_session: _Inbox, written: anyio.Event) -> None:
+    """Write messages until the session has left, or the child has: then callers learn it at once."""
+    assert child.process.stdin is not None
+    try:
+        async with from_session:
+            async for outgoing in from_session:
+                data = outgoing.message.model_dump_json(by_alias=True, exclude_unset=True)
+                await child.process.stdin.send(data.encode() + b"\n")
+    except _GONE:
+        await to_session.aclose()
+    finally:
+        written.set()
 
 
 @dataclass(frozen=True, slots=True)
