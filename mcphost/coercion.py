@@ -53,7 +53,7 @@ def apply(value: Any, changes: Iterable[Edit]) -> Any:
     root = deepcopy(value)
     done: set[tuple[str | int, ...]] = set()
     for edit in changes:
-        if any(edit.path[: len(path)] == path for path in done):
+        if any(edit.path[:end] in done for end in range(len(edit.path) + 1)):
             continue
         done.add(edit.path)
         parent = root
@@ -83,14 +83,16 @@ def _of_branches(error: ValidationError) -> list[Edit]:
         flat = [edit for group in changes for edit in group]
         if all(changes) and flat not in found:
             found.append(flat)
-    return found[0] if len(found) == 1 else []
+        if len(found) > 1:
+            return []
+    return found[0] if found else []
 
 
 def _of_types(value: object, wanted: object) -> list[object]:
     """The distinct values that `value` may stand for among these types."""
     names = cast("Sequence[object]", wanted) if isinstance(wanted, list | tuple) else [wanted]
     found: list[object] = []
-    for name in names:
+    for name in dict.fromkeys(names):
         for meant in _of_type(value, name):
             if not any(same(meant, other) for other in found):
                 found.append(meant)
@@ -137,7 +139,8 @@ def _of_members(value: object, members: object) -> list[object]:
     """The members of an `enum` that are written as `value` is, quotes aside."""
     if not isinstance(members, list) or isinstance(value, list | dict):
         return []
-    return [member for member in cast("list[object]", members) if _written(member) == _written(value)]
+    written = _written(value)
+    return [member for member in cast("list[object]", members) if _written(member) == written]
 
 
 def _written(value: object) -> str:

@@ -1,6 +1,6 @@
 """Why arguments do not fit, in words from which a model or a person can mend them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, cast
 
@@ -35,11 +35,23 @@ _BOUNDS = {
 def explain(errors: Iterable[ValidationError]) -> str:
     """One line: what is missing, by name, and what is wrong, by path, with what was expected there."""
     complaints: dict[str, None] = {}
-    for error in islice(errors, _READ):
+    for error in islice(_without_repeated(errors), _READ):
         complaints.update(dict.fromkeys(_complaints(error)))
     ordered = sorted(complaints, key=lambda complaint: not complaint.startswith("missing"))
     more = f"; and {len(ordered) - _SHOWN} more" if len(ordered) > _SHOWN else ""
     return "; ".join(ordered[:_SHOWN]) + more
+
+
+def _without_repeated(errors: Iterable[ValidationError]) -> Iterator[ValidationError]:
+    """`required` gives an error for each name, and a complaint on one of them tells them all."""
+    told: set[tuple[str | int, ...]] = set()
+    for error in errors:
+        if error.validator == "required":
+            place = (*error.absolute_path, *error.absolute_schema_path)
+            if place in told:
+                continue
+            told.add(place)
+        yield error
 
 
 def _complaints(error: ValidationError) -> list[str]:

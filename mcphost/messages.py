@@ -65,9 +65,9 @@ class Attachment:
     path: Path | None = None
 
 
-Cause = Literal["unknown", "invalid", "refused", "tool", "timeout", "server"]
+Cause = Literal["unknown", "invalid", "refused", "tool", "timeout", "server", "auth"]
 """Why a call failed: no such tool; arguments that cannot be sent; not allowed; the tool said so; no answer in
-time; its server is lost or cannot be reached."""
+time; its server is lost or cannot be reached, or wants authorization."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ import anyio.to_thread
 from mcphost import arguments, content
 from mcphost.catalog import Catalog, Route
 from mcphost.config import Approve, Limits, ServerSpec
-from mcphost.errors import ServerError, ServerLost, ToolError
+from mcphost.errors import AuthRequired, ServerError, ServerLost, ToolError
 from mcphost.events import Call, Event, Progress, ProgressFn, Result, Warned
 from mcphost.hooks import Allow, Asked, Decision, Hooks, Refuse, needs_approval
 from mcphost.messages import Attachment, Cause, ToolCall, ToolResult
@@ -189,7 +189,8 @@ class Router:
             unknown = "; whether the call took effect is unknown" if exc.sent else "; the call was not sent"
             return _Problem("server", f"{exc}{unknown}", _TROUBLE)
         except ServerError as exc:
-            return _Problem("server", str(exc), exc.hint or _TROUBLE)
+            cause: Cause = "auth" if isinstance(exc, AuthRequired) else "server"
+            return _Problem(cause, str(exc), exc.hint or _TROUBLE)
         except TimeoutError as exc:
             return _Problem("timeout", str(exc), _TROUBLE)
         except ToolError as exc:

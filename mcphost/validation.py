@@ -6,19 +6,27 @@ schema is run (one can take hours), and the work is bounded. What cannot be chec
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from itertools import islice
 from typing import Any, cast
 
 from jsonschema import Draft202012Validator, ValidationError
 from jsonschema.protocols import Validator
 from jsonschema.validators import extend, validator_for  # pyright: ignore[reportUnknownVariableType]
+from jsonschema_specifications import REGISTRY as SPECIFICATIONS
 from referencing import Registry
+from referencing.jsonschema import specification_with  # pyright: ignore[reportUnknownVariableType]
 
 Keyword = Callable[[Any, Any, Any, Any], Iterable[ValidationError] | None]
 """A keyword's rule, as `jsonschema` calls it: (validator, the keyword's value, instance, schema)."""
 
-STEPS = 100_000
-"""Keywords evaluated for one value, at most: below half a second of work."""
+WORK = 400_000
+"""What checking one value may cost, a keyword 4 and a member or an item 1: below half a second."""
+_KEYWORD = 4
+_CHARS = 16
+"""Characters of a string that cost as much as a member."""
+_UNEVALUATED = ("unevaluatedProperties", "unevaluatedItems")
+_DYNAMIC = ("$dynamicRef", "$recursiveRef")
 
 
 class Unusable(Exception):
@@ -30,11 +38,12 @@ class SchemaCheck:
 
     Not evaluated: `format`, `pattern`, `patternProperties`; nor, as they depend on it, `additionalProperties`
     beside a `patternProperties`, and `unevaluatedProperties` in a schema with one anywhere.
-    Raises `Unusable` where the schema itself is wrong.
+    Raises `Unusable` where the schema itself is wrong, or too large for that to be known.
     """
 
     def __init__(self, schema: object) -> None:
-        self._steps = 0
+        self._work = 0
+        self._size = 0
         try:
             self._validator = self._prepare(schema)
         except Unusable:
@@ -44,7 +53,7 @@ class SchemaCheck:
 
     def errors(self, value: Any, *, limit: int) -> list[ValidationError]:
         """The first `limit` errors, none for a valid value. Raises `Unusable`."""
-        self._steps = 0
+        self._work = 0
         try:
             return list(islice(self._validator.iter_errors(value), limit))
         except Unusable:
@@ -56,19 +65,62 @@ class SchemaCheck:
         if not isinstance(schema, dict | bool):
             raise Unusable("it is neither an object nor a boolean")
         base = _named(cast("Any", schema)) or Draft202012Validator
-        cast("Any", base).check_schema(schema, format_checker=None)
-        rules = _rules(base, json.dumps(schema))
-        guarded = cast("Any", extend)(base, {name: self._counted(rule) for name, rule in rules.items()})
-        return guarded(_undirected(schema), registry=cast("Any", Registry)())
+        metaschema = cast("Any", base).META_SCHEMA
+        for error in self._guarded(base, _undirected(metaschema), _metaschemas()).iter_errors(schema):
+            raise Unusable(_why(error))
+        self._size = _weight(schema)
+        bare = _undirected(schema)
+        return self._guarded(base, bare, _registry([_resource(bare, metaschema["$schema"])]))
 
-    def _counted(self, rule: Keyword) -> Keyword:
+    def _guarded(self, base: type[Validator], schema: Any, registry: Any) -> Validator:
+        rules = _rules(base, json.dumps(schema))
+        guarded = cast("Any", extend)(base, {name: self._counted(name, rule) for name, rule in rules.items()})
+        return guarded(schema, registry=registry)
+
+    def _counted(self, name: str, rule: Keyword) -> Keyword:
         def run(validator: Any, value: Any, instance: Any, schema: Any) -> Iterable[ValidationError]:
-            self._steps += 1
-            if self._steps > STEPS:
-                raise Unusable("checking takes too long")
-            return rule(validator, value, instance, schema) or ()
+            self._spend(self._cost(name, value, instance))
+            for error in rule(validator, value, instance, schema) or ():
+                if not isinstance(error.validator, str):  # it is this rule's own, and its message quotes both
+                    self._spend(_weight(value) + _weight(instance))
+                yield error
 
         return run
+
+    def _cost(self, name: str, value: Any, instance: Any) -> int:
+        """What a rule does by itself; the rules that it calls count on their own."""
+        cost = _KEYWORD + _length(value) + _length(instance)
+        if name in ("enum", "const", "dependentRequired", "dependencies") and _length(instance):
+            return cost + _weight(value)
+        if name == "uniqueItems":
+            return cost + _weight(instance)
+        if name in _DYNAMIC:
+            return cost + _KEYWORD * self._size
+        if name in _UNEVALUATED:  # each member is looked for in a list of what the other rules reached
+            return cost + _length(instance) * (self._work // 100)
+        return cost + (len(value) if name == "$ref" else 0)
+
+    def _spend(self, cost: int) -> None:
+        self._work += cost
+        if self._work > WORK:
+            raise Unusable("checking takes too long")
+
+
+@cache
+def _metaschemas() -> Any:
+    """The metaschemas of all drafts, such as guarded rules can go through."""
+    resources = (SPECIFICATIONS[uri].contents for uri in cast("Any", SPECIFICATIONS))
+    return _registry(_resource(_undirected(each), each["$schema"]) for each in resources)
+
+
+def _resource(schema: Any, draft: str) -> Any:
+    return cast("Any", specification_with(draft)).create_resource(schema)
+
+
+def _registry(resources: Iterable[Any]) -> Any:
+    """Where references are looked up. Crawled at once: else that is done again at every reference."""
+    named = [(resource.id() or "", resource) for resource in resources]
+    return cast("Any", Registry)().with_resources(named).crawl()
 
 
 def _named(schema: Any) -> type[Validator] | None:
@@ -108,20 +160,42 @@ def _unique_items(validator: Any, value: Any, instance: Any, schema: Any) -> Ite
 
 
 def _undirected(node: Any) -> Any:
-    """A copy without the known `$schema`s: at each of them `jsonschema` would go back to its own rules."""
+    """A copy without the known `$schema`s: at each of them `jsonschema` would go back to its own rules.
+
+    `unevaluated…` comes last in it: what it goes through uncounted has been counted by then.
+    """
     match node:
         case dict():
-            members = cast("dict[str, Any]", node).items()
+            members = cast("dict[str, Any]", node)
             directed = _named(node) is not None
-            return {key: _undirected(value) for key, value in members if not (directed and key == "$schema")}
+            keys = [key for key in members if key not in _UNEVALUATED and not (directed and key == "$schema")]
+            keys += [key for key in _UNEVALUATED if key in members]
+            return {key: _undirected(members[key]) for key in keys}
         case list():
             return [_undirected(item) for item in cast("list[Any]", node)]
         case _:
             return node
 
 
+def _length(value: object) -> int:
+    return len(cast("list[object]", value)) if isinstance(value, list | dict) else 0
+
+
+def _weight(value: object) -> int:
+    """The size of a JSON value: all that is in it, strings by their length."""
+    match value:
+        case dict():
+            return 1 + sum(map(_weight, cast("dict[str, object]", value).values()))
+        case list():
+            return 1 + sum(map(_weight, cast("list[object]", value)))
+        case str():
+            return 1 + len(value) // _CHARS
+        case _:
+            return 1
+
+
 def _why(exc: Exception) -> str:
     if isinstance(exc, RecursionError):
         return "it refers to itself without end"
-    line = str(exc).strip().partition("\n")[0]
+    line = (exc.message if isinstance(exc, ValidationError) else str(exc)).strip().partition("\n")[0]
     return f"{type(exc).__name__}: {line}"[:200]

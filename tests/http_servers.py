@@ -1,5 +1,6 @@
 """Real HTTP servers for tests: MCP servers of the SDK under uvicorn, and one that refuses."""
 
+import json
 import socket
 import subprocess
 import sys
@@ -105,7 +106,50 @@ def refusing(status: int, body: bytes = b"", **headers: str) -> Generator[str]:
         def log_message(self, format: str, *args: object) -> None:
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+    with _threaded(Handler) as url:
+        yield url
+
+
+@contextmanager
+def locked_tools() -> Generator[str]:
+    """The URL of an MCP server that lets everybody see its tool, `treasure`, and nobody call it."""
+    info = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "serverInfo": {"name": "safe", "version": ""},
+    }
+    tools = {"tools": [{"name": "treasure", "inputSchema": {"type": "object"}}]}
+    answers = {"initialize": {"result": info}, "tools/list": {"result": tools}}
+    unknown = {"error": {"code": -32601, "message": "Method not found"}}
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            method, request_id = request["method"], request.get("id")
+            answer = {"jsonrpc": "2.0", "id": request_id, **answers.get(method, unknown)}
+            status = 401 if method == "tools/call" else 202 if request_id is None else 200
+            body = json.dumps(answer).encode() if status == 200 else b""
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def do_GET(self) -> None:
+            self.send_error(405)
+
+        do_DELETE = do_GET
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    with _threaded(Handler) as url:
+        yield url
+
+
+@contextmanager
+def _threaded(handler: type[BaseHTTPRequestHandler]) -> Generator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         try:

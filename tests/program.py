@@ -32,7 +32,8 @@ ROOT = Path(mcphost.__file__).parents[1]
 SECONDS = 60
 """Nothing takes this long; what does is stuck."""
 
-DEAD_PORT = "127.0.0.1:9"
+DEAD = "127.0.0.1:9"
+"""Where nobody listens; no port that a server of a test could be given by chance."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ class Program:
             if not name.startswith(("XDG_", "MCPHOST_", "OPENAI_"))
             and not name.upper().endswith(("_PROXY", "_API_KEY"))
         }
-        own = {"HOME": str(self.home), "PYTHONPATH": str(ROOT), "OLLAMA_HOST": DEAD_PORT, "TERM": "xterm"}
+        own = {"HOME": str(self.home), "PYTHONPATH": str(ROOT), "OLLAMA_HOST": DEAD, "TERM": "xterm"}
         self.env: dict[str, str] = {**inherited, **own, **env}
 
     def config(

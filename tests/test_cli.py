@@ -9,8 +9,8 @@ import pytest
 from mcphost import __version__
 
 from .conftest import rogue
-from .http_servers import closed_port, refusing
-from .program import Program, Ran
+from .http_servers import locked_tools, refusing
+from .program import DEAD, Program, Ran
 
 OFF = {"command": "off", "enabled": False}
 TOOLS = ["echo", "env", "fail", "wait", "pid"]
@@ -213,20 +213,22 @@ FAILED_CALLS: dict[str, tuple[int, str]] = {
         "exits: the server ended before it was ready (exit status 3): fatal: no licence file found",
     ),
     "locked/pid": (3, "locked: the server wants authorization (HTTP 401)"),
+    "safe/treasure": (3, "safe: the server wants authorization (HTTP 401)"),
 }
 
 
 @pytest.fixture(scope="module")
 def failed_calls(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ran]:
     program = Program(tmp_path_factory.mktemp("calls"))
-    with refusing(401) as url:
+    with refusing(401) as locked, locked_tools() as safe:
         config = program.config(
             fine=rogue(),
             dies=rogue("exit-in-call"),
             hangs={**rogue("hang-in-call"), "timeout": 0.2},
             off={**rogue(), "enabled": False},
             exits=rogue("exit-at-start"),
-            locked={"type": "http", "url": url},
+            locked={"type": "http", "url": locked},
+            safe={"type": "http", "url": safe},
         )
         ran = program.together(*(["call", "-c", config, tool] for tool in FAILED_CALLS))
     return dict(zip(FAILED_CALLS, ran, strict=True))
@@ -289,10 +291,8 @@ def test_servers_tell_how_each_is(program: Program):
 
 
 def test_servers_that_cannot_be_reached_at_all_are_exit_4(program: Program):
-    config = program.config(bad=rogue("exit-at-start"), away={"url": f"http://127.0.0.1:{closed_port()}/mcp"})
-    servers, ran = program.together(["servers", "-c", config], ["tools", "-c", config])
-    assert servers.code == 4
-    assert "cannot connect to 127.0.0.1:" in servers.out
+    config = program.config(bad=rogue("exit-at-start"), away={"url": f"http://{DEAD}/mcp"})
+    ran = program("tools", "-c", config)
     assert (ran.code, ran.out) == (4, "")
     assert "bad, away: none of the servers can be used" in ran.error
     assert "warning: bad: the server ended before it was ready" in ran.err
@@ -301,9 +301,9 @@ def test_servers_that_cannot_be_reached_at_all_are_exit_4(program: Program):
 def test_secrets_are_never_shown(program: Program):
     secret = "sk-123456789012345678901234"
     config = program.config(
-        url={"url": f"http://127.0.0.1:{closed_port()}/mcp?key={secret}"},
+        url={"url": f"http://{DEAD}/mcp?key={secret}"},
         header={
-            "url": f"http://127.0.0.1:{closed_port()}/mcp",
+            "url": f"http://{DEAD}/mcp",
             "headers": {"Authorization": f"Bearer {secret}"},
         },
         args={**rogue("exit-at-start", "--api-key", secret), "env": {"SOME_KEY": secret}},

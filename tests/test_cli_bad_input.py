@@ -8,8 +8,8 @@ import pytest
 
 from .conftest import rogue
 from .endpoint import Endpoint, Script, chunk, failure, raw, stream, text
-from .http_servers import closed_port, refusing
-from .program import Program, Ran
+from .http_servers import refusing
+from .program import DEAD, Program, Ran
 
 KEY = "sk-123456789012345678901234"
 
@@ -69,7 +69,6 @@ def test_a_model_that_fails_is_exit_1(model_failures: dict[str, Ran], name: str)
 
 
 def test_a_model_that_is_not_there_is_exit_1(program: Program):
-    port = closed_port()
     run = [
         "run",
         "-c",
@@ -77,11 +76,11 @@ def test_a_model_that_is_not_there_is_exit_1(program: Program):
         "-m",
         "scripted",
         "--base-url",
-        f"http://u:{KEY}@127.0.0.1:{port}/{KEY}",
+        f"http://u:{KEY}@{DEAD}/{KEY}",
     ]
     ran = program(*run, "--output", "json", "Hi")
     assert ran.code == 1
-    assert f"scripted at 127.0.0.1:{port}: cannot connect: the connection was refused" in ran.error
+    assert f"scripted at {DEAD}: cannot connect: the connection was refused" in ran.error
     assert "hint: Is it running, and on this port?" in ran.err
     assert (ran.json["stop"], ran.json["rounds"]) == ("error", 1)
     assert "the connection was refused" in ran.json["error"]
@@ -168,7 +167,7 @@ BROKEN: dict[str, tuple[dict[str, object], str, str]] = {
     "exits": (rogue("exit-at-start"), "(exit status 3): fatal: no licence file found", "Run it by hand"),
     "silent": ({**rogue("never-init"), "start_timeout": 1}, "no answer within 1 s", "start_timeout"),
     "refused": (
-        {"url": f"http://127.0.0.1:{closed_port()}/mcp"},
+        {"url": f"http://{DEAD}/mcp"},
         "cannot connect to 127.0.0.1:",
         "address and port",
     ),

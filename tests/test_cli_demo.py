@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from .program import ROOT, SECONDS, Program, Ran
+from .program import DEAD, ROOT, SECONDS, Program, Ran
 
 QUESTION = "今天下午从苏州到北京的高铁票还有没"
 TRACE = ["get-current-date {}", 'get-station-code-of-citys {"citys": "苏州|北京"}', "get-tickets {"]
 
 
 def demonstration(folder: Path) -> Program:
-    dead = "http://127.0.0.1:9"
+    dead = f"http://{DEAD}"
     program = Program(folder, MCPHOST_DEMO_DATE="2025-08-01", HTTP_PROXY=dead, ALL_PROXY=dead)
     program.folder = ROOT  # the bundled servers are modules of the package, wherever that lies
     return program

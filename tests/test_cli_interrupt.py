@@ -12,7 +12,7 @@ import pytest
 
 from .conftest import rogue
 from .endpoint import WAIT_SECONDS, Endpoint, call, calls, chunk, stream, text
-from .program import SECONDS, Program, Ran, appears
+from .program import DEAD, SECONDS, Program, Ran, appears
 
 STOPPED = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 
@@ -60,7 +60,7 @@ def test_stopped_before_the_turn_it_is_told_as_interrupted(program: Program):
         "-m",
         "scripted",
         "--base-url",
-        "http://127.0.0.1:9",
+        f"http://{DEAD}",
         "Hi",
     ]
     with program.started(*run, "--output", "json") as process:

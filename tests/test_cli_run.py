@@ -13,8 +13,8 @@ from mcphost.terminal.run import tool_choice
 
 from .conftest import rogue
 from .endpoint import Answer, Endpoint, Received, call, calls, chunk, stream, text
-from .http_servers import closed_port, refusing, serving
-from .program import Program
+from .http_servers import refusing, serving
+from .program import DEAD, Program
 
 USAGE = {"prompt_tokens": 10, "completion_tokens": 2}
 ECHO = calls(call("one-echo", {"text": "苏州"}, id="c1"), content="I ask.", usage=USAGE)
@@ -273,7 +273,7 @@ def test_without_any_server_that_works_nothing_is_asked(program: Program):
 
 
 def test_dead_proxies_are_no_hindrance_on_this_machine(program: Program):
-    dead = f"http://127.0.0.1:{closed_port()}"
+    dead = f"http://{DEAD}"
     proxies = dict.fromkeys(["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "all_proxy"], dead)
     weather = calls(call("h-picture", id="c1"), call("s-picture", id="c2", index=1))
     with serving("http") as http, serving("sse") as sse, Endpoint(weather, text("Fine.")) as endpoint:

@@ -43,8 +43,7 @@ class TerminalHooks:
             tool = (asked.server, asked.tool)
             if tool in self._allowed:
                 return Allow()
-            note(f"{asked.server}/{asked.tool} wants to run with")
-            note(_whole(asked.arguments))
+            note(f"{asked.server}/{asked.tool} wants to run with\n{_whole(asked.arguments)}")
             self._lines.forget()  # what was typed before the question is no answer to it
             try:
                 answer = await self._lines.line("Run it? [y]es, [a]lways this tool, [N]o: ")

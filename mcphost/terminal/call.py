@@ -7,7 +7,7 @@ import anyio
 
 from mcphost import config as configuration
 from mcphost.config import Config
-from mcphost.errors import ConfigError, ConnectFailed, McphostError, ToolError
+from mcphost.errors import AuthRequired, ConfigError, ConnectFailed, McphostError, ToolError
 from mcphost.events import attachment_json
 from mcphost.hooks import AllowAll
 from mcphost.host import Host
@@ -123,6 +123,9 @@ def _error(host: Host, name: str, result: ToolResult) -> McphostError:
             return ConfigError(f"{name}: {reason}", hint=hint)
         case "unknown":
             return ConfigError(f"{name}: {reason}")
+        case "auth":
+            hint = "Give the server its token, under `headers` in servers.json; what is there was not enough."
+            return McphostError(reason, hint=hint, exit_code=AuthRequired.exit_code)
         case _:
             return ToolError(f"{name}: {reason}")
 

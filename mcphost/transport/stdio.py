@@ -119,8 +119,9 @@ async def _lines(child: Child, limit: int) -> AsyncIterator[bytes | _TooLong]:
         try:
             chunk = await child.process.stdout.receive(_CHUNK)
         except _GONE:
-            if line.size:
-                yield line.end()  # a last line without its newline
+            last = line.end()
+            if isinstance(last, bytes) and last.rstrip().endswith((b"}", b"]")):
+                yield last  # whole, but for its newline; anything else was cut off by the server's end
             return
         *whole, rest = chunk.split(b"\n")
         for piece in whole:
