@@ -10,7 +10,8 @@ from typing import Any, cast
 
 from mcphost.coercion import apply, edits
 from mcphost.complaints import explain
-from mcphost.jsontext import NotJson, decode, dumps, loads, same, well_formed
+from mcphost.documents import kind
+from mcphost.jsontext import NotJson, as_object, decode, dumps, loads, same, well_formed
 from mcphost.validation import SchemaCheck, Unusable
 
 MAX_DEPTH = 100
@@ -67,10 +68,9 @@ def parse(text: str) -> Parsed:
 def _plain(text: str) -> dict[str, Any] | None:
     """The object that `text` is without any leniency, None where it is none."""
     try:
-        value = loads(text)
+        return as_object(loads(text))
     except NotJson:
         return None
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
 
 
 def _read(text: str, strings: int = 0) -> dict[str, Any]:
@@ -88,7 +88,7 @@ def _read(text: str, strings: int = 0) -> dict[str, Any]:
         return {}
     for value in values:
         if not isinstance(value, dict):
-            raise _Unclear(f"are {_kind(value)}, and an object is expected")
+            raise _Unclear(f"are {kind(value)}, and an object is expected")
     if not all(same(value, first) for value in values):
         raise _Unclear("are several objects that differ, and one is expected")
     return cast("dict[str, Any]", first)
@@ -153,22 +153,6 @@ def _children(node: object) -> list[object]:
             return cast("list[object]", node)
         case _:
             return []
-
-
-def _kind(value: object) -> str:
-    match value:
-        case bool():
-            return "a boolean"
-        case int() | float():
-            return "a number"
-        case str():
-            return "a string"
-        case list():
-            return "an array"
-        case None:
-            return "null"
-        case _:
-            return "an object"
 
 
 def _reason(exc: NotJson, text: str) -> str:

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any
 
 from mcphost.calls import CallAssembler
 from mcphost.errors import ModelError
 from mcphost.events import Reasoning, Text
+from mcphost.jsontext import as_list, as_object
 from mcphost.messages import ToolCall, Usage
 from mcphost.model_errors import server_said
 from mcphost.sse import Done, Item, Reader, Unreadable
@@ -143,12 +144,12 @@ class Assembler:
         if self._finish_reason == "error" or choice.get("error"):
             self._error = choice.get("error") or "no reason given"
             return
-        delta, whole = choice.get("delta"), False
-        if not isinstance(delta, dict):
-            delta, whole = choice.get("message"), True
-        if not isinstance(delta, dict) or (whole and (self._text or self._calls)):
+        delta, whole = as_object(choice.get("delta")), False
+        if delta is None:
+            delta, whole = as_object(choice.get("message")), True
+        if delta is None or (whole and (self._text or self._calls)):
             return  # the message that some endpoints send after its own deltas says nothing new
-        yield from self._delta(cast("dict[str, Any]", delta), whole=whole)
+        yield from self._delta(delta, whole=whole)
 
     def _delta(self, delta: dict[str, Any], *, whole: bool) -> Iterator[Text | Reasoning]:
         text, thought = _content(delta.get("content"))
@@ -171,8 +172,7 @@ class Assembler:
 
 
 def _dicts(value: object) -> list[dict[str, Any]]:
-    items = cast("list[object]", value) if isinstance(value, list) else []
-    return [cast("dict[str, Any]", item) for item in items if isinstance(item, dict)]
+    return [item for item in map(as_object, as_list(value) or ()) if item is not None]
 
 
 def _error(chunk: dict[str, Any]) -> object:
@@ -186,7 +186,7 @@ def _error(chunk: dict[str, Any]) -> object:
 
 
 def _status(error: object) -> int | None:
-    code = cast("dict[str, Any]", error).get("code") if isinstance(error, dict) else None
+    code = (as_object(error) or {}).get("code")
     return code if isinstance(code, int) and 400 <= code < 600 else None
 
 
@@ -195,11 +195,10 @@ def _content(content: object) -> tuple[str, str]:
     if isinstance(content, str):
         return content, ""
     text = thought = ""
-    for part in cast("list[object]", content) if isinstance(content, list) else []:
+    for part in as_list(content) or ():
         if isinstance(part, str):
             text += part
-        elif isinstance(part, dict):
-            fields = cast("dict[str, Any]", part)
+        elif (fields := as_object(part)) is not None:
             inner = fields.get("thinking")
             thought += inner if isinstance(inner, str) else _content(inner)[0]
             text += fields["text"] if isinstance(fields.get("text"), str) else ""
@@ -220,8 +219,8 @@ def _usages(chunk: dict[str, Any]) -> Iterator[Usage]:
     """Wherever endpoints put it: at the top, in the choice (Moonshot), under `x_groq` (Groq)."""
     groq = chunk.get("x_groq")
     for holder in (chunk, *_dicts(chunk.get("choices")), *_dicts([groq])):
-        if isinstance(usage := holder.get("usage"), dict):
-            yield _usage(cast("dict[str, Any]", usage))
+        if (usage := as_object(holder.get("usage"))) is not None:
+            yield _usage(usage)
 
 
 def _usage(usage: dict[str, Any]) -> Usage:

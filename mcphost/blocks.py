@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from mcphost.media import UNKNOWN_BYTES, Shelf, decode, mime_type
-from mcphost.text import json_text, one_line, size_text
+from mcphost.text import json_text, one_line, shortened, size_text
 
 _SHOWN = 2_000
 """Characters of a block's JSON that are shown where its kind is not known."""
@@ -133,8 +133,7 @@ def _unknown(block: dict[str, Any], *, media: bool = False) -> Piece:
 
 
 def _shown(value: object) -> str:
-    text = json_text(value)
-    return text if len(text) < _SHOWN else text[: _SHOWN - 1] + "…"
+    return shortened(json_text(value), _SHOWN)
 
 
 def json_without_base64(value: object) -> str:

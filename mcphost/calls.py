@@ -7,10 +7,10 @@ goes to two calls, and no call takes the fragments of another.
 
 import json
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 from uuid import uuid4
 
-from mcphost.jsontext import NotJson, loads, same, well_formed
+from mcphost.jsontext import NotJson, as_list, as_object, loads, same, well_formed
 from mcphost.messages import ToolCall
 
 _OWN = ("index", "id", "type", "function")
@@ -68,12 +68,12 @@ class CallAssembler:
 
     def add(self, tool_calls: object, *, whole: bool = False) -> None:
         """Take a delta's `tool_calls`, or with `whole` a message's, in which every item is a call."""
-        items = cast("list[object]", tool_calls) if isinstance(tool_calls, list) else [tool_calls]
+        items = as_list(tool_calls)
         touched: list[_Slot] = []
-        for item in items:
-            if not isinstance(item, dict):
+        for item in map(as_object, [tool_calls] if items is None else items):
+            if item is None:
                 continue
-            fragment = _fragment(cast("dict[str, Any]", item))
+            fragment = _fragment(item)
             slot = None if whole else self._candidate(fragment)
             if slot is None or _starts_another(slot, fragment, again=any(slot is other for other in touched)):
                 slot = _Slot()
@@ -150,7 +150,7 @@ def _whole(text: str) -> dict[str, Any]:
         value = loads(text)
     except NotJson:
         return {}
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    return as_object(value) or {}
 
 
 def _joined_name(known: str, piece: str) -> str:
@@ -159,8 +159,7 @@ def _joined_name(known: str, piece: str) -> str:
 
 
 def _fragment(item: dict[str, Any]) -> _Fragment:
-    function: object = item.get("function")
-    parts = dict(cast("dict[str, Any]", function)) if isinstance(function, dict) else {}
+    parts = dict(as_object(item.get("function")) or {})
     name, arguments = parts.pop("name", None), parts.pop("arguments", None)
     extra = {key: value for key, value in item.items() if key not in _OWN and value is not None}
     if others := {key: value for key, value in parts.items() if value is not None}:

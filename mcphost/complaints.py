@@ -6,7 +6,8 @@ from typing import Any, cast
 
 from jsonschema import ValidationError
 
-from mcphost.text import json_text
+from mcphost.jsonc import dotted
+from mcphost.text import json_text, shortened
 
 _READ = 100
 _SHOWN = 8
@@ -55,7 +56,7 @@ def _without_repeated(errors: Iterable[ValidationError]) -> Iterator[ValidationE
 
 
 def _complaints(error: ValidationError) -> list[str]:
-    where = _path(error.absolute_path)
+    where = dotted(tuple(error.absolute_path))
     match error.validator:
         case "required" if isinstance(error.validator_value, list):
             return [f"missing: {_member(where, name, error.schema)}" for name in _absent(error)]
@@ -79,13 +80,13 @@ def _unknown(error: ValidationError) -> str:
     schema = error.schema if isinstance(error.schema, dict) else {}
     known = cast("dict[str, object]", schema.get("properties") or {})
     given = cast("dict[str, object]", error.instance)
-    names = ", ".join(_short(name) for name in given if name not in known)
+    names = ", ".join(shortened(name, _VALUE) for name in given if name not in known)
     taken = ", ".join(known)
     return f"unknown: {names[:200]}" + (f" (known: {taken[:400]})" if taken else "")
 
 
 def _mismatch(error: ValidationError) -> str:
-    return f"expected {_expected(error)}, got {_short(json_text(error.instance))}"
+    return f"expected {_expected(error)}, got {shortened(json_text(error.instance), _VALUE)}"
 
 
 def _expected(error: ValidationError) -> str:
@@ -100,9 +101,9 @@ def _expected(error: ValidationError) -> str:
         case "oneOf" if not error.context:
             return "exactly one of the forms allowed, and it fits several"
         case "dependentRequired" | "dependencies":
-            return f"the members that others need: {_short(json_text(value))}"
+            return f"the members that others need: {shortened(json_text(value), _VALUE)}"
         case name if name in _BOUNDS:
-            return _BOUNDS[str(name)].format(_short(json_text(value)))
+            return _BOUNDS[str(name)].format(shortened(json_text(value), _VALUE))
         case name:
             return f"what its `{name}` allows" if name else "nothing"
 
@@ -119,7 +120,7 @@ def _types(value: object) -> str:
 
 def _choice(value: object) -> str:
     members = cast("list[object]", value) if isinstance(value, list) else [value]
-    shown = ", ".join(_short(json_text(member)) for member in members[:20])
+    shown = ", ".join(shortened(json_text(member), _VALUE) for member in members[:20])
     return ("one of " if len(members) > 1 else "") + shown + (", …" if len(members) > 20 else "")
 
 
@@ -134,20 +135,9 @@ def _member(where: str, name: str, schema: object) -> str:
     kind = _choice(described["enum"]) if described.get("enum") else _types(described.get("type") or "")
     description = described.get("description")
     words = " ".join(description.split()) if isinstance(description, str) else ""
-    about = ": ".join(part for part in (kind, _short(words, _DESCRIPTION)) if part)
+    about = ": ".join(part for part in (kind, shortened(words, _DESCRIPTION)) if part)
     return f"{path} ({about})" if about else path
-
-
-def _path(steps: Iterable[str | int]) -> str:
-    path = ""
-    for step in steps:
-        path += f"[{step}]" if isinstance(step, int) else f".{step}" if path else step
-    return path
 
 
 def _at(where: str, what: str) -> str:
     return f"{where}: {what}" if where else what
-
-
-def _short(text: str, limit: int = _VALUE) -> str:
-    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -22,6 +22,7 @@ from mcphost.server_entry import Built, build
 from mcphost.specs import Approve, Config, Limits, ModelSpec, ServerSpec, ServerType, ToolsSpec
 from mcphost.spellings import LATER, SPELLINGS
 from mcphost.variables import Ask, Inputs, Scope, home_folder
+from mcphost.written import model_lines, server_lines
 
 __all__ = [
     "Approve",
@@ -106,18 +107,11 @@ def parse(
     source: Path | None,
     environ: Mapping[str, str],
     ask: Ask | None = None,
-    text: str | None = None,
 ) -> Config:
     """The configuration of data at hand, such as a dict in a program. `source` is the file it came from, if
-    any, and `text` that file's text, which gives messages their line numbers. Raises `ConfigError`."""
-    lines: Mapping[jsonc.KeyPath, int] = {}
-    if text is not None:
-        try:
-            lines = jsonc.parse(text).lines
-        except jsonc.JsoncError:
-            lines = {}  # the data came from something else, then; messages go without lines
+    any. Raises `ConfigError`."""
     folder = Path.cwd() if source is None else source.absolute().parent
-    place = Place("the configuration" if source is None else str(source), folder, lines)
+    place = Place("the configuration" if source is None else str(source), folder)
     absolute = None if source is None else source.absolute()
     contents = _interpret(data, place, absolute, environ, ask)
     return contents.config({}).model_copy(update={"files": () if absolute is None else (absolute,)})
@@ -146,12 +140,16 @@ class _Contents:
     """What one file says, or several."""
 
     servers: Mapping[str, ServerSpec] = field(default_factory=dict[str, ServerSpec])
+    written: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]], repr=False)
+    model_written: tuple[str, ...] = field(default=(), repr=False)
     settings: sections.Settings = field(default_factory=sections.Settings)
     warnings: tuple[str, ...] = ()
 
     def then(self, later: "_Contents") -> "_Contents":
         return _Contents(
             {**self.servers, **later.servers},
+            {**self.written, **later.written},
+            self.model_written + later.model_written,
             self.settings.then(later.settings),
             self.warnings + later.warnings,
         )
@@ -168,6 +166,8 @@ class _Contents:
             files=tuple(digests),
             warnings=self.warnings,
             digests=digests,
+            written=self.written,
+            model_written=self.model_written,
         )
 
 
@@ -209,11 +209,18 @@ def _interpret(
     settings = sections.read(layout.sections, place, scope)
     warnings: list[str] = []
     servers: dict[str, Built] = {}
-    for name, entry in _names(layout.entries, place, warnings).items():
+    entries = _names(layout.entries, place, warnings)
+    for name, entry in entries.items():
         servers[name] = build(name, entry.value, source=source, folder=place.folder, scope=scope)
         warnings += [f"{place.at(entry.path)}: {name}: {text}" for text in servers[name].warnings]
     warnings += _about_keys(layout, settings, servers, place)
-    return _Contents({name: built.spec for name, built in servers.items()}, settings, tuple(warnings))
+    return _Contents(
+        {name: built.spec for name, built in servers.items()},
+        {name: server_lines(entry.value) for name, entry in entries.items()},
+        model_lines(layout.sections.get("model")),
+        settings,
+        tuple(warnings),
+    )
 
 
 def _about_keys(

@@ -29,6 +29,8 @@ from mcphost.verdicts import Verdicts
 
 _PROBE_SECONDS: Final = 10.0
 _CLOSE_SECONDS: Final = 6.0
+_WATCH_SECONDS: Final = 0.25
+_ANSWER_SECONDS: Final = 2.0
 _CLIENT: Final = Implementation(name="mcphost", version=__version__)
 
 
@@ -143,7 +145,11 @@ class Connector:
                     if is_verdict:
                         self._verdicts.remember_legacy(self._spec)
                     await ready(session)
-                    await _first(stop, wire.closed)
+                    async with anyio.create_task_group() as tg:
+                        if child is not None:
+                            tg.start_soon(_watch, child, session, wire)
+                        await _first(stop, wire.closed)
+                        tg.cancel_scope.cancel()
                     scope.deadline = anyio.current_time() + _CLOSE_SECONDS
             except Exception as exc:  # boundary: as above; a transport may also end by raising
                 if not connected:
@@ -192,6 +198,16 @@ def _worth_another(exc: BaseException, following: Way) -> bool:
         return False
     status = http_status(exc)
     return status in (400, 404, 405) if following.transport == "sse" else status not in (401, 403)
+
+
+async def _watch(child: Child, session: Session, wire: Wire) -> None:
+    """Notice a server that has exited while a process that it started holds its pipes open.
+
+    A command may also exit and leave the real server to such a process: then somebody answers.
+    """
+    await child.exited(math.inf, every=_WATCH_SECONDS)
+    if not await session.answers(_ANSWER_SECONDS):
+        wire.closed.set()
 
 
 async def _first(*events: anyio.Event) -> None:

@@ -4,6 +4,7 @@ Works on the result's JSON as it came. One that breaks the protocol is still sho
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,7 +17,7 @@ from mcphost.messages import Attachment
 from mcphost.text import fitted, json_text, one_line, printable, trimmed
 from mcphost.validation import SchemaCheck, Unusable
 
-__all__ = ["Flat", "Mode", "check_output", "failed", "flatten", "follow_up", "printable"]
+__all__ = ["Flat", "Mode", "OutputCheck", "check_output", "failed", "flatten", "follow_up", "printable"]
 
 Mode = Literal["text", "blocks"]
 
@@ -183,25 +184,39 @@ def _with_text(block: dict[str, Any], text: str) -> dict[str, Any]:
     return block | {"resource": resource | {"text": text}} if "text" in resource else block
 
 
-def check_output(raw: object, output_schema: object) -> str | None:
-    """A warning where a tool declares what it gives and gives something else, None otherwise.
+class OutputCheck:
+    """Holds a tool's results against its `outputSchema`. Made once a tool, as that takes time.
 
     MCP has a tool with an `outputSchema` answer with a `structuredContent` that conforms to it. Nothing is
     said of a failed result, nor where the schema cannot be used.
     """
-    result = _read(raw)
-    schema = as_object(output_schema)
-    if not schema or result.failed:
-        return None
-    if result.structured is None:
-        return "the tool declares an output schema, and its result has no structured content"
-    try:
-        errors = SchemaCheck(schema).errors(result.structured, limit=1)
-    except Unusable:
-        return None
-    if not errors:
-        return None
-    rule = one_line(json_text({str(errors[0].validator): errors[0].validator_value}), 200)
-    return (
-        f"the structured content does not match the tool's output schema: {errors[0].json_path} fails {rule}"
-    )
+
+    def __init__(self, output_schema: object) -> None:
+        self._declared = bool(as_object(output_schema))
+        self._schema: SchemaCheck | None = None
+        if self._declared:
+            with suppress(Unusable):
+                self._schema = SchemaCheck(output_schema)
+
+    def warning(self, raw: object) -> str | None:
+        """What is wrong with a result, given as the server's `CallToolResult`; None for nothing."""
+        result = _read(raw)
+        if not self._declared or result.failed:
+            return None
+        if result.structured is None:
+            return "the tool declares an output schema, and its result has no structured content"
+        try:
+            errors = self._schema.errors(result.structured, limit=1) if self._schema else []
+        except Unusable:
+            self._schema = None  # it would be found out at every result
+            return None
+        if not errors:
+            return None
+        rule = one_line(json_text({str(errors[0].validator): errors[0].validator_value}), 200)
+        place = errors[0].json_path
+        return f"the structured content does not match the tool's output schema: {place} fails {rule}"
+
+
+def check_output(raw: object, output_schema: object) -> str | None:
+    """`OutputCheck` for a single result."""
+    return OutputCheck(output_schema).warning(raw)

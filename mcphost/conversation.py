@@ -24,7 +24,9 @@ class Tools(Protocol):
 
     def catalog(self, dialect: Dialect) -> Catalog: ...
 
-    async def call_all(self, calls: Sequence[ToolCall], catalog: Catalog, emit: Emit) -> list[ToolResult]: ...
+    async def call_all(
+        self, calls: Sequence[ToolCall], catalog: Catalog, emit: Emit, *, limits: Limits
+    ) -> list[ToolResult]: ...
 
     def refuse(self, call: ToolCall, error: str, hint: str) -> ToolResult: ...
 
@@ -127,7 +129,7 @@ async def _run_calls(
     allowed = reply.calls[: limits.calls - tally.calls]
     tally.calls += len(reply.calls)
     try:
-        results = await tools.call_all(allowed, catalog, note)
+        results = await tools.call_all(allowed, catalog, note, limits=limits)
         finished |= {result.call_id: result for result in results}
         for call in reply.calls[len(allowed) :]:
             error = f"the limit of {limits.calls} calls a turn is reached; this call was not run"

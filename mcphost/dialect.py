@@ -174,16 +174,35 @@ _HOSTS: Mapping[str, str] = {
     "api.z.ai": "zhipu",
     "openai.azure.com": "azure",
 }
-"""Hosts beside those of the table, and the dialect spoken there. A subdomain counts as its parent."""
+"""Hosts beside those of the table, and the provider there, or the dialect where it is none of the table's."""
+
+
+def named(name: str) -> Dialect:
+    """The dialect of that name. Raises `ValueError`, which says which there are."""
+    if name not in DIALECTS:
+        raise ValueError(f"no dialect is called {name!r}; there are {', '.join(DIALECTS)}")
+    return DIALECTS[name]
+
+
+def named_provider(model: str) -> Provider | None:
+    """The provider that `provider/name` begins with, None where it begins with none."""
+    first, slash, _ = model.partition("/")
+    return PROVIDERS.get(first.strip().lower()) if slash else None
+
+
+def provider_at(base_url: str | None) -> Provider | None:
+    """The provider with a key whose host `base_url` has. A subdomain counts as its parent."""
+    return PROVIDERS.get(_known_at(base_url))
 
 
 def dialect_for(base_url: str | None) -> Dialect:
     """The dialect spoken at `base_url`, by its host; `openai` when the host is not known."""
+    known, provider = _known_at(base_url), provider_at(base_url)
+    return DIALECTS[provider.dialect] if provider else DIALECTS.get(known, OPENAI)
+
+
+def _known_at(base_url: str | None) -> str:
     host = (urlsplit(base_url or "").hostname or "").lower()
-    known = {urlsplit(p.base_url).hostname or "": p.dialect for p in PROVIDERS.values() if p.key} | dict(
-        _HOSTS
-    )
-    for name, dialect in known.items():
-        if host == name or host.endswith("." + name):
-            return DIALECTS[dialect]
-    return OPENAI
+    known = {urlsplit(each.base_url).hostname or "": each.name for each in PROVIDERS.values() if each.key}
+    known |= _HOSTS
+    return next((name for own, name in known.items() if host == own or host.endswith("." + own)), "")

@@ -21,12 +21,9 @@ def is_loopback(url: str) -> bool:
     return mapped.is_loopback or mapped.is_unspecified
 
 
-def clean_base_url(url: str) -> str:
-    """`url` as a base URL, without a last slash, nor the path of one route, which is often pasted along.
-
-    Raises `ValueError` with what is wrong, in words that do not quote it.
-    """
-    url = url.strip()
+def check_url(url: str) -> None:
+    """Raises `ValueError` where `url` is no http or https URL with a host, in words that do not quote it, as
+    it may hold a key."""
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
@@ -36,4 +33,13 @@ def clean_base_url(url: str) -> str:
         raise ValueError("must begin with http:// or https://")
     if not host or re.search(r"\s", url):
         raise ValueError("names no host" if not host else "holds a space")
+
+
+def clean_base_url(url: str) -> str:
+    """`url` as a base URL, without a last slash, nor the path of one route, which is often pasted along.
+
+    Raises `ValueError` with what is wrong, in words that do not quote it.
+    """
+    url = url.strip()
+    check_url(url)
     return re.sub(r"/+(?:chat/)?completions/*$", "", url).rstrip("/")

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 
+from mcphost.redact import is_secret_name
 from mcphost.specs import ServerSpec
 
 _SAFE = (
@@ -22,12 +23,17 @@ _SAFE = (
 ).split()
 """Names, in capitals, that every server gets. Proxies and npm's settings are written in small letters too."""
 
-_UNSAFE = ("UV_PUBLISH_*", "UV_*TOKEN*")
+_HARMLESS = ("*_KEYRING_PROVIDER",)
+"""Named like secrets, and none."""
 
 
 def child_environment(spec: ServerSpec, environ: Mapping[str, str]) -> dict[str, str]:
     """The environment of a server's process: the safe ones of `environ`, those that `inherit_env` names, then
-    the entry's own in their own case. A shell function (a value that begins with `()`) is never inherited."""
+    the entry's own in their own case. A shell function (a value that begins with `()`) is never inherited.
+
+    What is named like a secret is not safe, such as a registry's token or password: it takes `inherit_env`.
+    Credentials inside the URL of an index or a proxy go along, as npx and uvx reach nothing without them.
+    """
     inherited = {
         name: value
         for name, value in environ.items()
@@ -42,9 +48,8 @@ def child_environment(spec: ServerSpec, environ: Mapping[str, str]) -> dict[str,
 
 def _is_safe(name: str) -> bool:
     name = name.upper()
-    return any(fnmatchcase(name, glob) for glob in _SAFE) and not any(
-        fnmatchcase(name, glob) for glob in _UNSAFE
-    )
+    secret = is_secret_name(name) and not any(fnmatchcase(name, glob) for glob in _HARMLESS)
+    return not secret and any(fnmatchcase(name, glob) for glob in _SAFE)
 
 
 def _is_named(name: str, globs: tuple[str, ...]) -> bool:

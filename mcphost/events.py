@@ -22,11 +22,15 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Reasoning:
+    """The next piece of the model's reasoning, as it comes."""
+
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
+    """The next piece of the model's text, as it comes."""
+
     text: str
 
 
@@ -43,6 +47,9 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
+    """A server reports on the running call `id`: `progress` of `total`, in a unit of its own, `total` None
+    where it does not know; `message` is in its words."""
+
     id: str
     progress: float
     total: float | None = None
@@ -57,17 +64,24 @@ class ProgressFn(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Result:
+    """A call has ended, well or not. Each `Call` has one."""
+
     result: ToolResult
 
 
 @dataclass(frozen=True, slots=True)
 class RoundUsage:
+    """The tokens of request number `n`, where the endpoint told them."""
+
     n: int
     usage: Usage
 
 
 @dataclass(frozen=True, slots=True)
 class ServerChanged:
+    """A server is in another state (`starting`, `ready`, …), or has another number of usable `tools`. `error`
+    says why where it failed."""
+
     name: str
     state: str
     tools: int = 0
@@ -76,6 +90,8 @@ class ServerChanged:
 
 @dataclass(frozen=True, slots=True)
 class ServerLog:
+    """A line of a server's own log. `level` is one of MCP's, from `debug` to `emergency`."""
+
     server: str
     level: str
     text: str

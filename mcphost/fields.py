@@ -1,7 +1,7 @@
 """Reads the fields of one server entry. What is wrong is noted, never raised: the other servers start."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Final
@@ -117,9 +117,7 @@ class Fields:
                 names.append(name)
         return tuple(names)
 
-    def pairs(
-        self, key: str, separator: str, shorthand: Callable[[str, str], str] | None = None
-    ) -> dict[str, str]:
+    def pairs(self, key: str, separator: str) -> dict[str, str]:
         """An object of strings, expanded; a list of `name{separator}value`, or of {name, value}, is one too.
 
         Numbers, true and false become text, null leaves the name out. Secrets stay out of what is noted.

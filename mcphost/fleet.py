@@ -42,6 +42,7 @@ class Fleet:
         self._sdk: ModuleType | None = None
         self._importing = anyio.Lock()
         self._tasks: TaskGroup | None = None
+        self._closing = False
         self._watchdog = Watchdog()
         self.servers: dict[str, Server] = {
             spec.name: Server(
@@ -66,6 +67,7 @@ class Fleet:
         self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
     ) -> None:
         assert self._tasks is not None
+        self._closing = True
         with anyio.CancelScope(shield=True):  # every wait below is bounded, and no child may be left
             async with anyio.create_task_group() as tg:
                 for server in self.servers.values():
@@ -73,12 +75,20 @@ class Fleet:
         await self._tasks.__aexit__(None, None, None)
         self._watchdog.close()
 
-    def _start(self, server: Server) -> None:
-        assert self._tasks is not None, "the fleet is not running"
+    def _start(self, server: Server) -> bool:
+        """Begin to own a server's connection; not before entering, nor once leaving has begun."""
+        if self._tasks is None or self._closing:
+            return False
         self._tasks.start_soon(server.own)
+        return True
 
     async def settled(self, seconds: float | None = None) -> None:
-        """Wait until no server is starting any more, or until `seconds` have passed."""
+        """Wait until no server is starting any more, or until `seconds` have passed.
+
+        Raises `RuntimeError` before entering: nothing is starting then, and nothing would.
+        """
+        if self._tasks is None:
+            raise RuntimeError("the host is not running: use it in `async with`")
         with anyio.move_on_after(seconds):
             for server in self.servers.values():
                 await server.settled()

@@ -6,20 +6,18 @@ Nothing here changes a message or a list that it was given.
 import json
 import re
 from collections.abc import Sequence
-from typing import Any, Final, cast
+from typing import Any, Final
 
-from mcphost import arguments
+from mcphost import arguments, content
 from mcphost.assemble import Reply
 from mcphost.dialect import Dialect
+from mcphost.jsontext import as_list, as_object
 from mcphost.messages import Message, ToolCall
-from mcphost.text import json_text
 
-_CANCELLED: Final = json_text(
-    {
-        "status": "failed",
-        "error": "the call was cancelled before it had a result",
-        "hint": "Whether it took effect is unknown. Call again only if that does no harm.",
-    }
+_CANCELLED: Final = content.failed(
+    "the call was cancelled before it had a result",
+    "Whether it took effect is unknown. Call again only if that does no harm.",
+    mode="text",
 )
 _NAME = re.compile(r"[^A-Za-z0-9_-]")
 
@@ -111,9 +109,8 @@ def _role(message: Message) -> object:
 
 
 def _calls(message: Message) -> list[dict[str, Any]]:
-    calls: object = message.get("tool_calls") if _role(message) == "assistant" else None
-    items = cast("list[object]", calls) if isinstance(calls, list) else []
-    return [cast("dict[str, Any]", call) for call in items if isinstance(call, dict)]
+    calls = as_list(message.get("tool_calls")) if _role(message) == "assistant" else None
+    return [call for call in map(as_object, calls or ()) if call is not None]
 
 
 def _empty(dialect: Dialect) -> str | None:
@@ -160,10 +157,9 @@ def _fill_content(message: Message, dialect: Dialect, *, calling: bool) -> None:
 
 def _readable(call: dict[str, Any]) -> dict[str, Any]:
     """A call whose arguments are the text of an object, as some endpoints parse the history."""
-    function: object = call.get("function")
-    if not isinstance(function, dict):
+    parts = as_object(call.get("function"))
+    if parts is None:
         return call
-    parts = cast("dict[str, Any]", function)
     given = parts.get("arguments")
     text = given if isinstance(given, str) else "" if given is None else json.dumps(given, ensure_ascii=False)
     read = arguments.parse(text).text

@@ -131,8 +131,8 @@ class Host:
 
     @property
     def tools(self) -> list[Any]:
-        """All servers' tools, as the `tools` of an OpenAI request; a new list when they have changed."""
-        return self.catalog().functions
+        """All servers' tools, as the `tools` of an OpenAI request. The list is the caller's, to add to."""
+        return list(self.catalog().functions)
 
     def catalog(self, dialect: Dialect | None = None) -> Catalog:
         """The tools as a dialect (by default the model's) takes them: entries, routes, what was left out."""
@@ -269,8 +269,10 @@ class _Toolbox:
     def catalog(self, dialect: Dialect) -> Catalog:
         return self._host.catalog(dialect)
 
-    async def call_all(self, calls: Sequence[ToolCall], catalog: Catalog, emit: Emit) -> list[ToolResult]:
-        return await self._router.call_all(calls, catalog, emit)
+    async def call_all(
+        self, calls: Sequence[ToolCall], catalog: Catalog, emit: Emit, *, limits: Limits
+    ) -> list[ToolResult]:
+        return await self._router.call_all(calls, catalog, emit, limits=limits)
 
     def refuse(self, call: ToolCall, error: str, hint: str) -> ToolResult:
         return self._router.refuse(call, error, hint)

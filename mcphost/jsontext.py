@@ -7,7 +7,7 @@ to one, keys given twice. And a string may hold half of a surrogate pair, which 
 import json
 import math
 import re
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 
 class NotJson(ValueError):
@@ -27,6 +27,16 @@ def well_formed(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return text
+
+
+def as_object(value: object) -> dict[str, Any] | None:
+    """`value` itself where it is an object, as `json` reads them, else None."""
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+
+
+def as_list(value: object) -> list[Any] | None:
+    """`value` itself where it is an array, as `json` reads them, else None."""
+    return cast("list[Any]", value) if isinstance(value, list) else None
 
 
 def dumps(value: object) -> str:

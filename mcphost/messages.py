@@ -27,7 +27,8 @@ def as_dict(value: Any) -> dict[str, Any]:
 class ToolCall:
     """A call as the model made it. `arguments` is its JSON text, not yet trusted to be JSON.
 
-    `extra` holds a provider's own fields of the call, to be echoed (`interop`: Gemini's `extra_content`).
+    `extra` holds a provider's own fields of the call, which some want back with it, such as Gemini's
+    `extra_content`; those of its function are under `function`.
     """
 
     id: str
@@ -40,12 +41,16 @@ class ToolCall:
         """A call given as a dict of the wire (`{"id", "type", "function": {"name", "arguments"}}`) or as the
         `openai` SDK's object. Arguments may also be a dict already. Raises `TypeError` for anything else."""
         data = as_dict(call)
-        function = as_dict(data.get("function") or {})
-        name, arguments = function.get("name"), function.get("arguments")
+        function = as_dict(data.get("function") or data.get("custom") or {})
+        if "input" in function:  # a call of OpenAI's custom tools, whose argument is a text
+            function["arguments"] = function.pop("input")
+        name, arguments = function.pop("name", None), function.pop("arguments", None)
         if not isinstance(name, str):
             raise TypeError(f"a tool call needs a function with a name, got {call!r}")
         text = arguments if isinstance(arguments, str) else json.dumps(arguments or {}, ensure_ascii=False)
         extra = {key: value for key, value in data.items() if key not in ("id", "index", "type", "function")}
+        if others := {key: value for key, value in function.items() if value is not None}:
+            extra["function"] = others
         return cls(id=str(data.get("id") or ""), name=name, arguments=text, extra=extra)
 
 

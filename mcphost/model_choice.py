@@ -5,7 +5,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
-from mcphost.dialect import DIALECTS, OPENAI, PROVIDERS, Dialect, Provider, dialect_for
+from mcphost.dialect import (
+    DIALECTS,
+    OPENAI,
+    PROVIDERS,
+    Dialect,
+    Provider,
+    dialect_for,
+    named,
+    named_provider,
+    provider_at,
+)
 from mcphost.documents import suggestion
 from mcphost.endpoints import clean_base_url, is_loopback
 from mcphost.errors import ConfigError
@@ -111,16 +121,15 @@ class _Choice:
 
     @property
     def home(self) -> Provider | None:
-        return _provider_at(self.base_url)
+        return provider_at(self.base_url)
 
     def dialect(self) -> Dialect:
         """The file's word; a known host's; the named provider's; else the strict one."""
         if self.file.dialect:
-            if self.file.dialect not in DIALECTS:
-                raise ConfigError(
-                    f"no dialect is called {self.file.dialect!r}; there are {', '.join(DIALECTS)}"
-                )
-            return DIALECTS[self.file.dialect]
+            try:
+                return named(self.file.dialect)
+            except ValueError as exc:
+                raise ConfigError(str(exc)) from None
         known = dialect_for(self.base_url)
         return known if known is not OPENAI or self.provider is None else DIALECTS[self.provider.dialect]
 
@@ -132,7 +141,7 @@ def _choose(
     if file.base_url:
         file = file.model_copy(update={"base_url": _cleaned(file.base_url, "model.base_url")})
     provider, name = _split(wanted or file.name)
-    file_provider = _split(file.name)[0] or _provider_at(file.base_url)
+    file_provider = _split(file.name)[0] or provider_at(file.base_url)
     if wanted and provider is None:
         provider = _split(file.name)[0]
     elif wanted and provider is not file_provider:
@@ -143,7 +152,7 @@ def _choose(
         base_url, paired = _cleaned(given, "$OPENAI_BASE_URL"), True
     else:
         base_url, paired = file.base_url, False
-    home = _provider_at(base_url)
+    home = provider_at(base_url)
     if provider and home and home is not provider:  # such as OpenRouter's "deepseek/deepseek-chat"
         provider, name = home, wanted or file.name
     if base_url is None and provider is not None and "base_url" not in file.problems:
@@ -201,23 +210,13 @@ def _at_openai(choice: _Choice, key: str | None) -> _Choice:
 
 def _split(text: str | None) -> tuple[Provider | None, str | None]:
     """`provider/name` once, where the first part is a provider; else the whole as a name."""
-    first, slash, rest = (text or "").partition("/")
-    provider = PROVIDERS.get(first.strip().lower()) if slash else None
+    provider = named_provider(text or "")
     if provider is None:
         return None, text
+    first, _, rest = (text or "").partition("/")
     if not rest.strip():
         raise ConfigError(f"model {text!r} names a provider and no model", hint=f"Write {first}/name.")
     return provider, rest.strip()
-
-
-def _provider_at(base_url: str | None) -> Provider | None:
-    """The provider with a key whose host, or whose dialect's own host, the base URL has."""
-    host = (urlsplit(base_url or "").hostname or "").lower()
-    for provider in PROVIDERS.values():
-        own = urlsplit(provider.base_url).hostname or ""
-        if provider.key and (host == own or host.endswith("." + own)):
-            return provider
-    return PROVIDERS.get(dialect_for(base_url).name) if dialect_for(base_url) is not OPENAI else None
 
 
 def _raise_problem(choice: _Choice, key: str) -> None:

@@ -4,18 +4,19 @@ import re
 import socket
 import ssl
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 import httpx2
 
-from mcphost.dialect import PROVIDERS
+from mcphost.dialect import provider_at
 from mcphost.endpoints import is_loopback
 from mcphost.errors import ModelError
 from mcphost.messages import Message
 from mcphost.net import causes
+from mcphost.redact import MASK
 from mcphost.text import json_text, one_line, size_text
 
 _SAID = 400
@@ -47,7 +48,7 @@ class Endpoint:
 
     model: str
     base_url: str
-    key: str | None = None
+    key: str | None = field(default=None, repr=False)
 
     @property
     def host(self) -> str:
@@ -57,11 +58,17 @@ class Endpoint:
     def who(self) -> str:
         return f"{self.model} at {self.host}"
 
+    def without_key(self, error: ModelError) -> ModelError:
+        """`error`, or where it quotes the key one that does not: endpoints repeat what they refuse."""
+        if not self.key or self.key not in f"{error.message}{error.hint}":
+            return error
+        hint = error.hint and error.hint.replace(self.key, MASK)
+        message = error.message.replace(self.key, MASK)
+        return ModelError(message, status=error.status, partial=error.partial, hint=hint)
+
     def status_error(self, status: int, body: object, *, room: str, partial: str = "") -> ModelError:
         """An answer with an HTTP error. `room` says what takes the room, for a conversation too long."""
         said = server_said(body) or "no reason given"
-        if self.key:
-            said = said.replace(self.key, "***")
         if is_too_long(status, body):
             message = f"the conversation is too long for {self.who}: {said}"
             return ModelError(message, status=status, partial=partial, hint=room)
@@ -121,9 +128,8 @@ class Endpoint:
 
 def key_variable(base_url: str) -> str:
     """The environment variable that usually holds the key for this endpoint."""
-    host = urlsplit(base_url).hostname
-    known = (each.key for each in PROVIDERS.values() if each.key and urlsplit(each.base_url).hostname == host)
-    return next(known, "OPENAI_API_KEY")
+    provider = provider_at(base_url)
+    return (provider and provider.key) or "OPENAI_API_KEY"
 
 
 def what_takes_room(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]], tools_size: int) -> str:

@@ -18,7 +18,7 @@ from openai import APIConnectionError, APIStatusError, AsyncOpenAI, AsyncStream,
 from mcphost import net
 from mcphost.assemble import Assembler, Reply
 from mcphost.config import ModelSpec
-from mcphost.dialect import DIALECTS, Dialect, dialect_for
+from mcphost.dialect import Dialect, dialect_for, named
 from mcphost.endpoints import clean_base_url
 from mcphost.errors import ConfigError, ModelError
 from mcphost.events import usage_json
@@ -87,15 +87,15 @@ class OpenAIModel:
         """The model of a resolved spec. Raises `ConfigError`."""
         if spec.name is None:
             raise ConfigError("no model is configured", hint="Name one, such as -m provider/name.")
-        if spec.dialect is not None and spec.dialect not in DIALECTS:
-            raise ConfigError(
-                f"there is no dialect {spec.dialect!r}", hint=f"There are {', '.join(DIALECTS)}."
-            )
+        try:
+            dialect = named(spec.dialect) if spec.dialect else None
+        except ValueError as exc:
+            raise ConfigError(str(exc)) from None
         return cls(
             spec.name,
             base_url=spec.base_url,
             api_key=spec.api_key,
-            dialect=DIALECTS[spec.dialect] if spec.dialect else None,
+            dialect=dialect,
             options=spec.options,
             extra_body=spec.extra_body,
             record=record,
@@ -116,8 +116,11 @@ class OpenAIModel:
         try:
             answer = await self._ask(messages, tools, tool_choice, emit)
         except ModelError as exc:
-            self._record_failure(exc)
-            raise
+            error = self._endpoint.without_key(exc)
+            self._record_failure(error)
+            if error is exc:
+                raise
+            raise error from exc.__cause__
         self._record("reply", model=self._endpoint.who, **_as_json(answer))
         return answer
 
@@ -145,7 +148,7 @@ class OpenAIModel:
                 learned = _learn(lessons, exc, request)
                 if learned is None or learned in tried:
                     raise error from exc
-                self._record_failure(error)
+                self._record_failure(self._endpoint.without_key(error))
                 lessons = learned
                 tried.add(learned)
             except APIConnectionError as exc:

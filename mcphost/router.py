@@ -4,6 +4,7 @@ A tool's trouble is data: whatever goes wrong with a call becomes a failed resul
 Only cancellation passes through.
 """
 
+import asyncio
 import itertools
 import logging
 import time
@@ -84,15 +85,15 @@ class Router:
         self._count = itertools.count(1)
 
     async def call_all(
-        self, calls: Sequence[ToolCall], catalog: Catalog, emit: Emit, *, validate: bool = True
+        self, calls: Sequence[ToolCall], catalog: Catalog, emit: Emit, *, limits: Limits | None = None
     ) -> list[ToolResult]:
         """Run `calls` side by side, at most `limits.parallel` at a time."""
         results: list[ToolResult | None] = [None] * len(calls)
-        slots = anyio.Semaphore(self._limits.parallel)
+        slots = anyio.Semaphore((limits or self._limits).parallel)
 
         async def run(index: int, call: ToolCall) -> None:
             async with slots:
-                results[index] = await self.call(call, catalog, emit, validate=validate)
+                results[index] = await self.call(call, catalog, emit, limits=limits)
 
         async with anyio.create_task_group() as tg:
             for index, call in enumerate(calls):
@@ -100,9 +101,16 @@ class Router:
         return [result for result in results if result is not None]
 
     async def call(
-        self, call: ToolCall, catalog: Catalog, emit: Emit, *, validate: bool = True
+        self,
+        call: ToolCall,
+        catalog: Catalog,
+        emit: Emit,
+        *,
+        validate: bool = True,
+        limits: Limits | None = None,
     ) -> ToolResult:
-        """Run one call. `validate=False` sends the arguments unchecked."""
+        """Run one call. `validate=False` sends the arguments unchecked; `limits` go before the host's."""
+        limits = limits or self._limits
         began = time.monotonic()
         route = catalog.find(call.name)
         given, problem = self._prepare(call, route, catalog, validate=validate)
@@ -112,7 +120,7 @@ class Router:
         if outcome is None:
             assert route is not None and given is not None
             given, outcome = await self._approved(call, route, given, validate=validate)
-            outcome = outcome or await self._run(call, route, given, emit)
+            outcome = outcome or await self._run(call, route, given, emit, limits)
         if isinstance(outcome, _Problem):
             outcome = self.refuse(call, outcome.error, outcome.hint, cause=outcome.cause)
         seconds = time.monotonic() - began
@@ -171,7 +179,7 @@ class Router:
         return self._settled(route, decision.arguments) if validate else (decision.arguments, None)
 
     async def _run(
-        self, call: ToolCall, route: Route, given: Mapping[str, Any], emit: Emit
+        self, call: ToolCall, route: Route, given: Mapping[str, Any], emit: Emit, limits: Limits
     ) -> ToolResult | _Problem:
         """Call the server, and flatten what it gives."""
         server = self._servers[route.server]
@@ -179,7 +187,7 @@ class Router:
         async def report(progress: float, total: float | None, message: str | None) -> None:
             await emit(Progress(call.id, progress, total, message))
 
-        seconds = server.spec.timeout or self._limits.call_seconds
+        seconds = server.spec.timeout or limits.call_seconds
         repeatable = any(route.annotations.get(hint) is True for hint in ("readOnlyHint", "idempotentHint"))
         try:
             raw = await server.call(
@@ -198,7 +206,7 @@ class Router:
         except Exception as exc:  # boundary: no failure of one call may end the turn
             logger.exception("%s/%s: the call failed in an unexpected way", route.server, route.tool)
             return _Problem("tool", f"the call failed: {exc or type(exc).__name__}", _TROUBLE)
-        return await self._flattened(call, route, given, raw)
+        return await self._flattened(call, route, raw, limits.result_chars)
 
     async def _decide(self, call: ToolCall, route: Route, given: Mapping[str, Any]) -> Decision:
         spec = self._servers[route.server].spec
@@ -209,6 +217,11 @@ class Router:
         asked = Asked(call.id, call.name, route.server, route.tool, given, read_only=read_only, why=why)
         try:
             decision: Any = await self._hooks.approve(asked)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():  # it is we who are cancelled
+                raise
+            return Refuse("the question was cancelled")
         except Exception as exc:  # boundary: a hook is the user's code, and must not end the turn
             logger.exception("the approval hook failed")
             return Refuse(f"approval could not be asked for: {exc}")
@@ -217,10 +230,9 @@ class Router:
         return Refuse(f"the approval hook answered with {decision!r}, which is no decision")
 
     async def _flattened(
-        self, call: ToolCall, route: Route, given: Mapping[str, Any], raw: Mapping[str, Any]
+        self, call: ToolCall, route: Route, raw: Mapping[str, Any], limit: int
     ) -> ToolResult:
         folder = self._next_folder()
-        limit = self._limits.result_chars
         flat = content.flatten(raw, call_id=call.id, mode=self._mode, limit=limit, folder=folder)
         warnings = list(flat.warnings)
         if (odd := content.check_output(raw, route.definition.get("outputSchema"))) is not None:

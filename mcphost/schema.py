@@ -13,13 +13,13 @@ from itertools import islice
 from typing import Any
 
 from mcphost.dialect import SchemaRules
-from mcphost.jsontext import well_formed
+from mcphost.jsontext import as_list, as_object, well_formed
 from mcphost.schema_adapt import Adapter
 from mcphost.schema_clean import Cleaner
 from mcphost.schema_keywords import known_types
 from mcphost.schema_merge import one_object
 from mcphost.schema_refs import Document
-from mcphost.schema_values import MAX_NODES, Budget, Patterns, Schema, TooBigError, as_dict, as_list, is_text
+from mcphost.schema_values import MAX_NODES, Budget, Patterns, Schema, TooBigError, is_text
 
 _DEEPEST = 24
 _ATTEMPTS = ((_DEEPEST, 2), *((depth, 1) for depth in (_DEEPEST, 16, 12, 10, 8, 7, 6, 5, 4, 3, 2, 1, 0)))
@@ -43,7 +43,7 @@ def convert(input_schema: object, rules: SchemaRules) -> dict[str, Any]:
     that inlines to more keeps its outer levels, and below them types only. Raises nothing, keeps nothing of
     its input, fetches nothing.
     """
-    schema = as_dict(input_schema)
+    schema = as_object(input_schema)
     if schema is None:
         return {"type": "object", "properties": {}}
     document, patterns = Document(schema), Patterns()
@@ -94,12 +94,12 @@ def _names_only(schema: Schema) -> Schema:
     """The first properties of a root that has too many to say more of them than their type."""
     properties: Schema = {}
     chars = 0
-    for name, inner in islice((as_dict(schema.get("properties")) or {}).items(), _MOST_NAMES):
+    for name, inner in islice((as_object(schema.get("properties")) or {}).items(), _MOST_NAMES):
         chars += len(name)
         if chars > _MOST_NAME_CHARS:
             break
         if is_text(name):
-            types = known_types((as_dict(inner) or {}).get("type"))
+            types = known_types((as_object(inner) or {}).get("type"))
             simple = isinstance(types, str) and types not in ("array", "null")
             properties[name] = {"type": types} if simple else {}
     names = [name for name in as_list(schema.get("required")) or () if isinstance(name, str)]

@@ -7,10 +7,11 @@ import math
 from typing import Any, cast
 
 from mcphost.dialect import SchemaRules
+from mcphost.jsontext import as_list, as_object
 from mcphost.schema_keywords import TYPES
 from mcphost.schema_merge import meet
 from mcphost.schema_refs import SINGLES
-from mcphost.schema_values import ANNOTATIONS, Budget, Schema, as_dict, as_list, is_number, unique
+from mcphost.schema_values import ANNOTATIONS, Budget, Schema, is_number, unique
 from mcphost.schema_walk import children, rebuild, size
 
 _OF_TYPE = {
@@ -272,7 +273,7 @@ def _cost(schema: Schema) -> tuple[int, int]:
     scalars: list[Any] = [*schema, *schema.values()]
     containers = 1
     for keyword, value in schema.items():
-        members, items = as_dict(value), as_list(value)
+        members, items = as_object(value), as_list(value)
         if keyword not in SINGLES and (members is not None or items is not None):
             containers += 1
             scalars += members or items or ()

@@ -5,9 +5,10 @@ only values that JSON can carry, and only keywords that mean something in the sc
 at least what the original does.
 """
 
+from mcphost.jsontext import as_object
 from mcphost.schema_keywords import KeywordCleaner, known_types
 from mcphost.schema_refs import Document, Scope
-from mcphost.schema_values import ANNOTATIONS, NEVER, Budget, Patterns, Schema, as_dict
+from mcphost.schema_values import ANNOTATIONS, NEVER, Budget, Patterns, Schema
 from mcphost.schema_walk import rebuild
 
 _MOST_ANCESTORS = 60
@@ -42,7 +43,7 @@ class Cleaner:
         self.levels = max(self.levels, depth)
         if isinstance(raw, bool):
             return {} if raw else dict(NEVER)
-        schema = as_dict(raw)
+        schema = as_object(raw)
         if schema is None:
             self._budget.lose()
             return {}
@@ -81,7 +82,7 @@ class Cleaner:
                 types = known_types(schema["type"])
                 return {} if types is None else {"type": types}
             found = self._document.find(reference, scope)
-            target = as_dict(found.schema) if found else None
+            target = as_object(found.schema) if found else None
             if found is None or target is None:
                 break
             schema, scope = target, found.scope

@@ -3,14 +3,16 @@
 from collections.abc import Callable
 from typing import Any
 
+from mcphost.jsontext import as_list, as_object
 from mcphost.schema_values import (
     ANNOTATIONS,
+    SCHEMA_LISTS,
+    SCHEMA_MAPS,
+    SCHEMAS,
     UNSAYABLE,
     Budget,
     Patterns,
     Schema,
-    as_dict,
-    as_list,
     is_number,
     is_text,
     json_value,
@@ -62,11 +64,6 @@ _BOUNDS = frozenset("minimum maximum exclusiveMinimum exclusiveMaximum".split())
 _FLAGS = frozenset("uniqueItems deprecated readOnly writeOnly nullable".split())
 _TEXTS = frozenset("title description".split())
 _WORDS = frozenset("format contentEncoding contentMediaType".split())
-_SCHEMA_MAPS = frozenset({"properties", "patternProperties", "dependentSchemas"})
-_SCHEMA_LISTS = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
-_SCHEMAS = frozenset(
-    {"items", "contains", "propertyNames", "additionalProperties", "not", "if", "then", "else"}
-)
 
 
 def known_types(value: object) -> str | list[str] | None:
@@ -107,9 +104,9 @@ class KeywordCleaner:
             **dict.fromkeys(_FLAGS, _flag),
             **dict.fromkeys(_TEXTS, self._text),
             **dict.fromkeys(_WORDS, self._word),
-            **dict.fromkeys(_SCHEMA_MAPS, self._map),
-            **dict.fromkeys(_SCHEMA_LISTS, self._list),
-            **dict.fromkeys(_SCHEMAS, _schema),
+            **dict.fromkeys(SCHEMA_MAPS, self._map),
+            **dict.fromkeys(SCHEMA_LISTS, self._list),
+            **dict.fromkeys(SCHEMAS, _schema),
         }
 
     def clean(self, schema: Schema) -> Schema:
@@ -170,7 +167,7 @@ class KeywordCleaner:
 
     def _dependents(self, value: object) -> object:
         out: Schema = {}
-        for name, names in (as_dict(value) or {}).items():
+        for name, names in (as_object(value) or {}).items():
             self._budget.spend(1, len(name))
             cleaned = self._names(names)
             if is_text(name) and cleaned is not UNSAYABLE:
@@ -178,7 +175,7 @@ class KeywordCleaner:
         return out or UNSAYABLE
 
     def _map(self, value: object) -> object:
-        members = as_dict(value)
+        members = as_object(value)
         if members is None:
             return UNSAYABLE
         self._budget.require(len(members))
@@ -197,7 +194,7 @@ class KeywordCleaner:
         if patterns:
             out["patternProperties"] = patterns
         for keyword in ("properties", "patternProperties"):
-            if len(out.get(keyword, ())) < len(as_dict(schema.get(keyword)) or ()):
+            if len(out.get(keyword, ())) < len(as_object(schema.get(keyword)) or ()):
                 self._budget.lose()
                 out.pop("additionalProperties", None)
 
@@ -213,7 +210,7 @@ def _modern(schema: Schema, draft: int) -> Schema:
             excluded = out.pop(exclusive, False)
             if excluded and limit in out:
                 out[exclusive] = out.pop(limit)
-    dependencies = as_dict(out.get("dependencies")) if draft < 2019 else None
+    dependencies = as_object(out.get("dependencies")) if draft < 2019 else None
     if dependencies:
         lists = {name: value for name, value in dependencies.items() if as_list(value) is not None}
         out["dependentRequired"] = lists
@@ -248,4 +245,4 @@ def _flag(value: object) -> object:
 
 
 def _schema(value: object) -> object:
-    return value if isinstance(value, bool) or as_dict(value) is not None else UNSAYABLE
+    return value if isinstance(value, bool) or as_object(value) is not None else UNSAYABLE

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from mcphost.schema_values import ANNOTATIONS, NEVER, Budget, Schema, fingerprint, unique
+from mcphost.schema_values import ANNOTATIONS, NEVER, SCHEMA_MAPS, Budget, Schema, fingerprint, unique
 from mcphost.schema_walk import rebuild
 
 _BUNDLES = (
@@ -18,7 +18,6 @@ _BUNDLES = (
 )
 """Keywords that mean something together only: one schema's are taken as a whole."""
 
-_MERGED_BY_NAME = frozenset({"properties", "patternProperties", "dependentSchemas"})
 _HIGHER = frozenset(
     "minimum exclusiveMinimum minLength minItems minProperties uniqueItems".split()  # true is over false
 )
@@ -28,13 +27,16 @@ _LOWER = frozenset("maximum exclusiveMaximum maxLength maxItems maxProperties".s
 def merged(schema: Schema, budget: Budget) -> Schema:
     """`schema` without `allOf` at any depth."""
     out = rebuild(schema, lambda inner: merged(inner, budget), budget)
-    for member in out.pop("allOf", ()):
-        both = meet(out, member, budget)
+    members = out.pop("allOf", ())
+    # all at once, as the names may be many
+    required = dict.fromkeys(name for each in (out, *members) for name in each.get("required", ()))
+    for member in members:
+        both = meet(out, {k: v for k, v in member.items() if k != "required"}, budget)
         if both is None:
             budget.lose()
         else:
             out = both
-    return out
+    return out | {"required": list(required)} if required else out
 
 
 def meet(first: Schema, second: Schema, budget: Budget) -> Schema | None:
@@ -87,7 +89,7 @@ def _both(keyword: str, mine: Any, other: Any, budget: Budget) -> Any:
         return max(mine, other)
     if keyword in _LOWER:
         return min(mine, other)
-    if keyword in _MERGED_BY_NAME:
+    if keyword in SCHEMA_MAPS:
         return _by_name(mine, other, lambda one, two: _met(one, two, budget))
     if keyword == "dependentRequired":
         return _by_name(mine, other, lambda one, two: list(dict.fromkeys([*one, *two])))
@@ -130,7 +132,7 @@ class _Shape:
 
     sure: dict[str, list[Schema]] = field(default_factory=dict[str, list[Schema]])
     maybe: dict[str, list[Schema]] = field(default_factory=dict[str, list[Schema]])
-    required: list[str] | None = None
+    required: dict[str, None] | None = None
 
     def add(self, other: "_Shape", *, surely: bool) -> None:
         for name, schemas in other.sure.items():
@@ -139,7 +141,8 @@ class _Shape:
             self.maybe.setdefault(name, []).extend(schemas)
 
     def require(self, names: Iterable[str]) -> None:
-        self.required = list(dict.fromkeys([*(self.required or ()), *names]))
+        self.required = self.required or {}
+        self.required.update(dict.fromkeys(names))
 
 
 def one_object(schema: Schema, budget: Budget) -> tuple[dict[str, Schema], list[str] | None]:
@@ -162,11 +165,13 @@ def one_object(schema: Schema, budget: Budget) -> tuple[dict[str, Schema], list[
             properties[name] = merged(different[0] if len(different) == 1 else {"anyOf": different}, budget)
     for name in shape.required or ():
         properties.setdefault(name, {})
-    return properties, shape.required
+    return properties, None if shape.required is None else list(shape.required)
 
 
 def _shape(schema: Schema) -> _Shape:
-    shape = _Shape(required=schema.get("required"))
+    shape = _Shape()
+    if "required" in schema:
+        shape.require(schema["required"])
     for name, inner in schema.get("properties", {}).items():
         shape.sure[name] = [inner]
     for member in map(_shape, schema.get("allOf", ())):

@@ -9,15 +9,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import unquote, urldefrag, urljoin
 
-from mcphost.schema_values import Schema, as_dict, as_list
+from mcphost.jsontext import as_list, as_object
+from mcphost.schema_values import SCHEMA_LISTS, SCHEMA_MAPS, SCHEMAS, Schema
 
-MAPS = frozenset("properties patternProperties dependentSchemas dependencies $defs definitions".split())
-LISTS = frozenset("allOf anyOf oneOf prefixItems items".split())
-SINGLES = frozenset(
-    "items additionalItems additionalProperties contains propertyNames not if then else "
-    "unevaluatedItems unevaluatedProperties".split()
-)
-"""The keywords that hold schemas, by how they hold them."""
+MAPS = SCHEMA_MAPS | {"dependencies", "$defs", "definitions"}
+LISTS = SCHEMA_LISTS | {"items"}
+SINGLES = SCHEMAS | {"additionalItems", "unevaluatedItems", "unevaluatedProperties"}
+"""The keywords that hold schemas in any draft, by how they hold them."""
 
 _MOST_INDEXED = 100_000
 _LONGEST_REFERENCE = 4_000
@@ -92,17 +90,17 @@ class Document:
         here: object = scope.root
         for part in pointer.split("/")[1:]:
             part = part.replace("~1", "/").replace("~0", "~")
-            members, items = as_dict(here), as_list(here)
+            members, items = as_object(here), as_list(here)
             if members is not None and part in members:
                 here = members[part]
             elif items is not None and part.isdecimal() and len(part) < 9 and int(part) < len(items):
                 here = items[int(part)]
             else:
                 return None
-            inner = as_dict(here)
+            inner = as_object(here)
             if inner is not None:
                 scope = self.enter(inner, scope)
-        schema = here if isinstance(here, bool) else as_dict(here)
+        schema = here if isinstance(here, bool) else as_object(here)
         return None if schema is None else Target(schema, scope)
 
     def _id(self, schema: Schema) -> str | None:
@@ -144,9 +142,9 @@ def _inner(schema: Schema) -> Iterator[Schema]:
     for keyword, value in schema.items():
         found: list[object] = []
         if keyword in MAPS:
-            found = list((as_dict(value) or {}).values())
+            found = list((as_object(value) or {}).values())
         elif keyword in LISTS:
             found = as_list(value) or []
         if keyword in SINGLES:
             found = [*found, value]
-        yield from filter(None, map(as_dict, found))
+        yield from filter(None, map(as_object, found))

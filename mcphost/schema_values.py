@@ -8,9 +8,9 @@ import math
 import re
 import warnings
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, Final
 
-from mcphost.jsontext import well_formed
+from mcphost.jsontext import as_list, as_object, well_formed
 
 Schema = dict[str, Any]
 
@@ -28,6 +28,13 @@ _INTEGER_BITS = 1_000
 
 NEVER: Final[Schema] = {"not": {}}
 """The schema `false` as an object, the only form of it between the passes."""
+
+SCHEMA_MAPS = frozenset({"properties", "patternProperties", "dependentSchemas"})
+SCHEMA_LISTS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
+SCHEMAS = frozenset(
+    {"items", "additionalProperties", "contains", "propertyNames", "not", "if", "then", "else"}
+)
+"""The keywords that hold schemas between the passes: by name, in a list, or one."""
 
 ANNOTATIONS = frozenset(
     {"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"}
@@ -69,14 +76,6 @@ class Budget:
         self.losses += 1
 
 
-def as_dict(value: object) -> Schema | None:
-    return cast(Schema, value) if isinstance(value, dict) else None
-
-
-def as_list(value: object) -> list[Any] | None:
-    return cast(list[Any], value) if isinstance(value, list) else None
-
-
 def is_text(value: object) -> bool:
     """Whether `value` is a string that UTF-8 can carry (no lone surrogates)."""
     return isinstance(value, str) and well_formed(value) == value
@@ -109,7 +108,7 @@ def json_value(value: object, budget: Budget) -> object:
 
 
 def _copy(value: object, budget: Budget, depth: int) -> object:
-    items, members = as_list(value), as_dict(value)
+    items, members = as_list(value), as_object(value)
     if items is not None or members is not None:
         budget.spend(1)
         if depth >= _VALUE_DEPTH:

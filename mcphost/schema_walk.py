@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
-from mcphost.schema_values import NEVER, Budget, Schema, as_dict, as_list
+from mcphost.jsontext import as_list, as_object
+from mcphost.schema_values import NEVER, SCHEMA_LISTS, SCHEMA_MAPS, SCHEMAS, Budget, Schema
 
 Visit = Callable[[Any], Schema]
 
-_MAPS = frozenset({"properties", "patternProperties", "dependentSchemas"})
 _SINGLES = frozenset({"items", "contains", "propertyNames"})
 _CONDITIONAL = ("if", "then", "else")
 
@@ -20,9 +20,9 @@ def rebuild(schema: Schema, visit: Visit, budget: Budget) -> Schema:
     """
     out: Schema = {}
     for keyword, value in schema.items():
-        if keyword in _MAPS:
+        if keyword in SCHEMA_MAPS:
             out[keyword] = {name: visit(inner) for name, inner in value.items()}
-        elif keyword in _SINGLES or (keyword == "additionalProperties" and as_dict(value) is not None):
+        elif keyword in _SINGLES or (keyword == "additionalProperties" and as_object(value) is not None):
             out[keyword] = visit(value)
         elif keyword in ("prefixItems", "allOf"):
             out[keyword] = [visit(inner) for inner in value]
@@ -39,15 +39,15 @@ def rebuild(schema: Schema, visit: Visit, budget: Budget) -> Schema:
 def children(schema: Schema) -> bool:
     """Whether any keyword of `schema` holds a schema."""
     return any(
-        keyword in _MAPS | _SINGLES | {"prefixItems", "allOf", "anyOf", "oneOf", "not", "if"}
-        or (keyword == "additionalProperties" and as_dict(value) is not None)
+        keyword in SCHEMA_MAPS | SCHEMA_LISTS
+        or (keyword in SCHEMAS and (keyword != "additionalProperties" or as_object(value) is not None))
         for keyword, value in schema.items()
     )
 
 
 def size(value: object) -> int:
     """The objects and arrays in `value`, itself among them."""
-    members, items = as_dict(value), as_list(value)
+    members, items = as_object(value), as_list(value)
     if members is not None:
         return 1 + sum(map(size, members.values()))
     return 0 if items is None else 1 + sum(map(size, items))

@@ -4,13 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, get_args
 
-from mcphost.dialect import DIALECTS
+from mcphost import dialect
+from mcphost.dialect import DIALECTS, Provider, named_provider
 from mcphost.documents import Place, as_list, as_number, as_object, fold, kind, suggestion
 from mcphost.endpoints import clean_base_url
 from mcphost.specs import Limits, ToolsSpec
 from mcphost.variables import Scope, expand
 
 _MODEL_KEYS: Final = ("name", "base_url", "api_key", "dialect", "options", "extra_body")
+_OF_ENDPOINT: Final = ("api_key", "dialect", "extra_body")
 _MOST: Mapping[str, int] = {
     "rounds": 10_000,
     "parallel": 1_000,
@@ -34,15 +36,28 @@ class Settings:
     unknown: tuple[str, ...] = ()
 
     def then(self, later: "Settings") -> "Settings":
-        """Both, where the later wins by key. An earlier file's key is not sent to a later file's endpoint."""
-        moved = later.model.get("base_url") not in (None, self.model.get("base_url"))
-        over = {*later.model, *later.problems, *(("api_key",) if moved else ())}
+        """Both, where the later wins by key. What an earlier file gives for its endpoint, such as the key,
+        does not go to a later file's."""
+        moved = _is_elsewhere(self.model, later.model)
+        over = {*later.model, *later.problems, *(_OF_ENDPOINT if moved else ())}
         return Settings(
             model={key: value for key, value in self.model.items() if key not in over} | later.model,
             problems={key: text for key, text in self.problems.items() if key not in over} | later.problems,
             tools={**self.tools, **later.tools},
             limits={**self.limits, **later.limits},
         )
+
+
+def _is_elsewhere(earlier: Mapping[str, object], later: Mapping[str, object]) -> bool:
+    """Whether `later` names another endpoint than `earlier`: by its address, else by the provider, or none,
+    before the model's name."""
+    if "base_url" in later or "base_url" in earlier:
+        return later.get("base_url") not in (None, earlier.get("base_url"))
+    return "name" in later and _provider(later) is not _provider(earlier)
+
+
+def _provider(model: Mapping[str, object]) -> Provider | None:
+    return named_provider(str(model.get("name", "")))
 
 
 def read(sections: Mapping[str, object], place: Place, scope: Scope) -> Settings:
@@ -137,12 +152,10 @@ def _checked(key: str, value: object, place: Place) -> object:
         return value
     if not isinstance(value, str):
         raise place.error(where, f"must be a string, not {kind(value)}")
-    if key == "dialect" and value not in DIALECTS:
-        choices = ", ".join(DIALECTS)
-        raise place.error(where, f"must be one of {choices}, not {value!r}{suggestion(value, DIALECTS)}")
-    if key == "base_url":
-        try:
-            return clean_base_url(value)
-        except ValueError as exc:
-            raise place.error(where, str(exc)) from None
-    return value
+    try:
+        if key == "dialect":
+            return dialect.named(value).name
+        return clean_base_url(value) if key == "base_url" else value
+    except ValueError as exc:
+        guess = suggestion(value, DIALECTS) if key == "dialect" else ""
+        raise place.error(where, f"{exc}{guess}") from None

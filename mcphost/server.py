@@ -11,8 +11,16 @@ import anyio
 
 from mcphost import paths
 from mcphost.config import ServerSpec, child_environment
-from mcphost.errors import AuthRequired, ConnectFailed, ServerError, ServerLost, ToolError
+from mcphost.errors import (
+    AuthRequired,
+    ConnectFailed,
+    McphostError,
+    ServerError,
+    ServerLost,
+    ToolError,
+)
 from mcphost.events import ProgressFn, ServerChanged
+from mcphost.masking import mask, secrets_of
 from mcphost.transport.process import Child, StderrLog, spawn
 from mcphost.transport.watchdog import Watchdog
 
@@ -52,7 +60,7 @@ class Server:
         environ: Mapping[str, str],
         connector: Callable[["Server"], "Awaitable[Connector]"],
         changed: Callable[["Server"], None],
-        start: Callable[["Server"], None],
+        start: Callable[["Server"], bool],
         watchdog: Watchdog,
     ) -> None:
         self.spec = spec
@@ -70,6 +78,7 @@ class Server:
         self._start = start
         self._watchdog = watchdog
         self._complained = False
+        self._secrets = secrets_of(spec)
         self._stderr: StderrLog | None = None
         self._session: Session | None = None
         self._reconnecting = anyio.Lock()
@@ -110,8 +119,11 @@ class Server:
         async with self._reconnecting:
             await self.stop()
             self._begin()
+            if not self._start(self):
+                self._settled.set()
+                self._ended.set()
+                raise ConnectFailed(self.name, "the host is not running")
             self._become("starting")
-            self._start(self)
             await self.settled()
         if self.error is not None:
             raise self.error
@@ -145,10 +157,15 @@ class Server:
             try:
                 return await session.call(tool, arguments, seconds=left, progress=progress)
             except ServerLost as exc:
+                self._mask(exc)
                 if last or (exc.sent and not repeatable):
                     raise
                 wait = FIRST_PAUSE
+            except ServerError as exc:
+                self._mask(exc)
+                raise
             except ToolError as exc:
+                self._mask(exc)
                 wait = exc.retry_after
                 if last or wait is None or anyio.current_time() + wait >= deadline:
                     raise
@@ -210,6 +227,7 @@ class Server:
             await connector.hold(child, stop=self._stop, ready=ready)
             return None
         except ServerError as exc:
+            self._mask(exc)
             return exc
         except Exception as exc:  # noqa: BLE001 (boundary: one server's trouble is never another's)
             return ConnectFailed(self.name, f"{type(exc).__name__}: {exc}")
@@ -265,7 +283,14 @@ class Server:
 
     def last_words(self, count: int) -> list[str]:
         """The last lines that its process wrote to stderr."""
-        return self._stderr.tail(count) if self._stderr is not None else []
+        lines = self._stderr.tail(count) if self._stderr is not None else []
+        return [mask(line, self._secrets) for line in lines]
+
+    def _mask(self, error: McphostError) -> None:
+        """Keep the secrets of the server's own entry out of what it, or a web server, said."""
+        error.message = mask(error.message, self._secrets)
+        if isinstance(error, ServerError):
+            error.reason = mask(error.reason, self._secrets)
 
     def _become(self, state: State, error: ServerError | None = None) -> None:
         same = state == self.state and str(error) == str(self.error)

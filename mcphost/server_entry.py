@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from mcphost import envfile
 from mcphost.documents import as_list, as_object, fold, kind, nearest, suggestion
+from mcphost.endpoints import check_url
 from mcphost.fields import Fields
 from mcphost.specs import Approve, ServerSpec, ServerType
 from mcphost.spellings import TYPES, Spelled, spell
@@ -175,7 +175,11 @@ def _address(fields: Fields, spelled: Spelled) -> dict[str, Any]:
     if url is None and key not in fields.values:
         _lacks("no url", ("url",), fields, spelled)
     elif url is not None and "${" not in url:
-        _check_url(url, fields)
+        try:
+            check_url(url)
+        except ValueError as exc:
+            socket = url.lower().startswith(("ws:", "wss:"))
+            fields.complain(f"url {exc}", "WebSocket servers are not supported." if socket else None)
     headers = {name.strip(): value.strip() for name, value in fields.pairs("headers", ":").items()}
     for name, variable in fields.pairs("env_http_headers", ":").items():
         headers[name] = fields.expanded(f"${{{variable}}}", f"headers.{name}")
@@ -188,21 +192,6 @@ def _address(fields: Fields, spelled: Spelled) -> dict[str, Any]:
         if not re.fullmatch(r"[\t\x20-\x7e\x80-\xff]*", value):
             fields.complain(f"headers.{name} holds characters that a header cannot have")
     return {"url": url, "headers": headers}
-
-
-def _check_url(url: str, fields: Fields) -> None:
-    """Complains in words that do not quote the URL, which may hold a key."""
-    try:
-        parts = urlsplit(url)
-        host, _ = parts.hostname, parts.port
-    except ValueError:
-        fields.complain("url is not a web address")
-        return
-    if parts.scheme.lower() not in ("http", "https"):
-        hint = "WebSocket servers are not supported." if parts.scheme.lower() in ("ws", "wss") else None
-        fields.complain("url must begin with http:// or https://", hint)
-    elif not host or re.search(r"\s", url):
-        fields.complain("url has no host" if not host else "url holds a space")
 
 
 def _builtin(name: str, fields: Fields) -> str | None:

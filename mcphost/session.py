@@ -59,6 +59,19 @@ class Session:
         """Whether the connection has ended, or leads nowhere any more."""
         return self._wire.closed.is_set()
 
+    async def answers(self, seconds: float) -> bool:
+        """Whether the server still answers anything at all."""
+        with anyio.move_on_after(seconds):
+            try:
+                if self.protocol in MODERN_PROTOCOL_VERSIONS:
+                    await self._client.session.send_discover(self.protocol)
+                else:
+                    await self._client.session.send_ping()
+            except MCPError as exc:
+                return not is_closed(exc)
+            return True
+        return False
+
     async def call(
         self, tool: str, arguments: Mapping[str, Any], *, seconds: float, progress: ProgressFn | None = None
     ) -> Mapping[str, Any]:
@@ -88,7 +101,7 @@ class Session:
             return TimeoutError(_no_answer(seconds))
         if status in (401, 403):
             return explain(self._spec, exc)
-        if status == 404 and self._client.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+        if data.get("session") and (status == 404 or (status == 400 and "session" in exc.message.lower())):
             self._wire.closed.set()  # specification, "Transports", session management: begin a new session
             return ServerLost(name, "the server does not know the session any more", sent=False)
         if "broken" in data:

@@ -62,7 +62,8 @@ class ServerSpec(_Frozen):
     hint: str | None = None
 
     def summary(self) -> str:
-        """What it runs or reaches, on one line and without secrets: to be shown before it is trusted."""
+        """What it runs or reaches, on one line and without secrets. It may hide too much to be judged by: see
+        `Config.written`."""
         match self.type:
             case "stdio":
                 variables = f" (with {', '.join(self.env)})" if self.env else ""
@@ -100,8 +101,8 @@ class ModelSpec(_Frozen):
     """The model, as far as it is known: from a file, or after `resolve_model` for good.
 
     Resolved, `name` is what the endpoint calls it (no provider before it), `base_url` and `dialect` are set,
-    and `api_key` is None where none is needed. `problem` is why the file's part cannot be used, which is an
-    error only when it is needed; `problems` has it by key.
+    and `api_key` is None where none is needed. `problems` says by key what of the file cannot be used, which
+    is an error only when it is needed.
     """
 
     name: str | None = None
@@ -112,10 +113,6 @@ class ModelSpec(_Frozen):
     extra_body: Mapping[str, Any] = Field(default_factory=dict[str, Any])
     problems: Mapping[str, str] = Field(default_factory=dict[str, str])
     resolved: bool = False
-
-    @property
-    def problem(self) -> str | None:
-        return next(iter(self.problems.values()), None)
 
     def __repr_args__(self) -> "list[tuple[str | None, Any]]":
         shown = _telling(self)
@@ -137,7 +134,8 @@ class ToolsSpec(_Frozen):
 class Config(_Frozen):
     """Everything that was configured. `servers` keeps the order of the files, which is the order of tools.
 
-    `digests` has, for each file, what `trust` confirms it by: the very bytes that were read.
+    `digests` has, for each file, what `trust` confirms it by: the very bytes that were read. `written` has
+    the lines that a file uses for each server, `model_written` those for the model, for who must confirm it.
     """
 
     servers: Mapping[str, ServerSpec] = Field(default_factory=dict[str, ServerSpec])
@@ -147,6 +145,8 @@ class Config(_Frozen):
     files: tuple[Path, ...] = ()
     warnings: tuple[str, ...] = ()
     digests: Mapping[Path, str] = Field(default_factory=dict[Path, str])
+    written: Mapping[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]], repr=False)
+    model_written: tuple[str, ...] = Field(default=(), repr=False)
 
 
 def _telling(model: BaseModel) -> dict[str, Any]:

@@ -20,6 +20,9 @@ _SEARCHED = 64
 """How far from the wanted place a cut may go to keep a character whole."""
 
 
+_UNSEEN = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
 def printable(text: str) -> str:
     """`text` for a terminal: no escape sequence, no control character but newline and tab, no bidi override.
 
@@ -40,12 +43,13 @@ def json_text(value: object) -> str:
 
 
 def json_line(value: object, *, indent: int | None = None) -> str:
-    """`value` as JSON for a program that may split lines where Python's `splitlines` does, not at LF alone.
+    """`value` as JSON that is safe on a terminal, and for programs that split lines where `splitlines` does.
 
-    What JSON cannot write is written as text.
+    Control characters beyond ASCII, line separators and bidi overrides are escaped. What JSON cannot write
+    is written as text.
     """
     text = json.dumps(value, ensure_ascii=False, indent=indent, default=str)
-    return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029").replace("\x85", "\\u0085")
+    return _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def size_text(size: int) -> str:
@@ -58,7 +62,12 @@ def size_text(size: int) -> str:
 def one_line(text: str, limit: int) -> str:
     """`text` as a part of a label: printable, on one line, at most `limit` characters."""
     line = " ".join(printable(text[: limit * 4]).split())
-    return line if len(line) <= limit else line[: limit - 1] + "…"
+    return shortened(line, limit)
+
+
+def shortened(text: str, limit: int) -> str:
+    """The first characters of `text`, at most `limit` with the "…" that says there are more."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def trimmed(text: str, limit: int, *, where: str = "") -> str:

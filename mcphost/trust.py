@@ -6,7 +6,6 @@ own `./server.py`.
 """
 
 import os
-from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -14,10 +13,9 @@ from tempfile import NamedTemporaryFile
 from mcphost import paths
 
 
-def folder(environ: Mapping[str, str] | None = None) -> Path:
-    """Where confirmations are kept: a file each, named by its digest. $MCPHOST_DATA_DIR moves it."""
-    moved = (os.environ if environ is None else environ).get("MCPHOST_DATA_DIR")
-    return (Path(moved) if moved else paths.data_folder()) / "trusted"
+def folder() -> Path:
+    """Where confirmations are kept: a file each, named by its digest."""
+    return paths.data_folder() / "trusted"
 
 
 def digest(path: Path, content: bytes) -> str:
@@ -26,14 +24,14 @@ def digest(path: Path, content: bytes) -> str:
     return sha256(sha256(place).digest() + content).hexdigest()
 
 
-def is_trusted(digest: str, *, environ: Mapping[str, str] | None = None) -> bool:
+def is_trusted(digest: str) -> bool:
     """Whether the file of this digest was confirmed. What cannot be read was not."""
-    return os.path.isfile(folder(environ) / digest)
+    return os.path.isfile(folder() / digest)
 
 
-def remember(digest: str, path: Path, *, environ: Mapping[str, str] | None = None) -> None:
+def remember(digest: str, path: Path) -> None:
     """Confirms a digest, from now on. `path` is noted for people who look. Raises `OSError`."""
-    place = folder(environ)
+    place = folder()
     place.mkdir(parents=True, exist_ok=True, mode=0o700)
     with NamedTemporaryFile("wb", dir=place, prefix=".new-", delete=False) as scratch:
         try:

@@ -5,7 +5,7 @@ schema is run (one can take hours), and the work is bounded. What cannot be chec
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from itertools import islice
 from typing import Any, cast
@@ -13,7 +13,9 @@ from typing import Any, cast
 from jsonschema import Draft202012Validator, ValidationError
 from jsonschema.protocols import Validator
 from jsonschema.validators import extend, validator_for  # pyright: ignore[reportUnknownVariableType]
-from jsonschema_specifications import REGISTRY as SPECIFICATIONS
+from jsonschema_specifications import (  # pyright: ignore[reportMissingTypeStubs]
+    REGISTRY as SPECIFICATIONS,  # pyright: ignore[reportUnknownVariableType]
+)
 from referencing import Registry
 from referencing.jsonschema import specification_with  # pyright: ignore[reportUnknownVariableType]
 
@@ -21,8 +23,12 @@ Keyword = Callable[[Any, Any, Any, Any], Iterable[ValidationError] | None]
 """A keyword's rule, as `jsonschema` calls it: (validator, the keyword's value, instance, schema)."""
 
 WORK = 400_000
-"""What checking one value may cost, a keyword 4 and a member or an item 1: below half a second."""
+"""What checking one value may cost, a keyword 4 and a member or an item 1: below half a second. Checking the
+schema itself may cost twice that, once."""
 _KEYWORD = 4
+_DEEPEST = 120
+"""Keywords evaluated inside one another, at most. Python's own limit must not be met: inside the look-up of
+a reference, which is compiled code, that is no `RecursionError` but a panic, which no boundary catches."""
 _CHARS = 16
 """Characters of a string that cost as much as a member."""
 _UNEVALUATED = ("unevaluatedProperties", "unevaluatedItems")
@@ -42,7 +48,7 @@ class SchemaCheck:
     """
 
     def __init__(self, schema: object) -> None:
-        self._work = 0
+        self._work, self._most, self._depth = 0, 2 * WORK, 0
         self._size = 0
         try:
             self._validator = self._prepare(schema)
@@ -53,7 +59,7 @@ class SchemaCheck:
 
     def errors(self, value: Any, *, limit: int) -> list[ValidationError]:
         """The first `limit` errors, none for a valid value. Raises `Unusable`."""
-        self._work = 0
+        self._work, self._most, self._depth = 0, WORK, 0
         try:
             return list(islice(self._validator.iter_errors(value), limit))
         except Unusable:
@@ -61,14 +67,16 @@ class SchemaCheck:
         except Exception as exc:  # boundary: as above; a remote `$ref` shows only here
             raise Unusable(_why(exc)) from exc
 
-    def _prepare(self, schema: object) -> Validator:
+    def _prepare(self, schema: Any) -> Validator:
         if not isinstance(schema, dict | bool):
             raise Unusable("it is neither an object nor a boolean")
         base = _named(cast("Any", schema)) or Draft202012Validator
         metaschema = cast("Any", base).META_SCHEMA
-        for error in self._guarded(base, _undirected(metaschema), _metaschemas()).iter_errors(schema):
+        for error in self._guarded(base, _undirected(metaschema), _metaschemas()).iter_errors(
+            cast("Any", schema)
+        ):
             raise Unusable(_why(error))
-        self._size = _weight(schema)
+        self._size = _weight(cast("Any", schema))
         bare = _undirected(schema)
         return self._guarded(base, bare, _registry([_resource(bare, metaschema["$schema"])]))
 
@@ -80,12 +88,23 @@ class SchemaCheck:
     def _counted(self, name: str, rule: Keyword) -> Keyword:
         def run(validator: Any, value: Any, instance: Any, schema: Any) -> Iterable[ValidationError]:
             self._spend(self._cost(name, value, instance))
-            for error in rule(validator, value, instance, schema) or ():
-                if not isinstance(error.validator, str):  # it is this rule's own, and its message quotes both
-                    self._spend(_weight(value) + _weight(instance))
-                yield error
+            self._depth += 1
+            try:
+                yield from self._told(name, rule(validator, value, instance, schema) or (), value, instance)
+            finally:
+                self._depth -= 1
 
         return run
+
+    def _told(
+        self, name: str, errors: Iterable[ValidationError], value: Any, instance: Any
+    ) -> Iterator[ValidationError]:
+        """`errors`, paid for."""
+        for error in errors:
+            own = not isinstance(error.validator, str)  # else it comes from a rule that this one called
+            if own and name not in ("required", "dependentRequired"):  # all others quote both
+                self._spend(_weight(value) + _weight(instance))
+            yield error
 
     def _cost(self, name: str, value: Any, instance: Any) -> int:
         """What a rule does by itself; the rules that it calls count on their own."""
@@ -102,15 +121,18 @@ class SchemaCheck:
 
     def _spend(self, cost: int) -> None:
         self._work += cost
-        if self._work > WORK:
+        if self._work > self._most:
             raise Unusable("checking takes too long")
+        if self._depth > _DEEPEST:
+            raise Unusable("it refers to itself without end, or is nested too deeply")
 
 
 @cache
 def _metaschemas() -> Any:
     """The metaschemas of all drafts, such as guarded rules can go through."""
-    resources = (SPECIFICATIONS[uri].contents for uri in cast("Any", SPECIFICATIONS))
-    return _registry(_resource(_undirected(each), each["$schema"]) for each in resources)
+    known = cast("Any", SPECIFICATIONS)
+    schemas = [known[uri].contents for uri in known]
+    return _registry(_resource(_undirected(each), each["$schema"]) for each in schemas)
 
 
 def _resource(schema: Any, draft: str) -> Any:
@@ -196,6 +218,6 @@ def _weight(value: object) -> int:
 
 def _why(exc: Exception) -> str:
     if isinstance(exc, RecursionError):
-        return "it refers to itself without end"
+        return "it is nested too deeply"
     line = (exc.message if isinstance(exc, ValidationError) else str(exc)).strip().partition("\n")[0]
     return f"{type(exc).__name__}: {line}"[:200]

@@ -9,8 +9,8 @@ PACKAGE = Path(__file__).parents[1] / "mcphost"
 
 ORDER = (
     "errors messages events jsontext text paths trace endpoints net dialect "
-    "redact jsonc variables envfile documents spellings layout specs fields server_entry sections "
-    "environment model_choice trust config verdicts "
+    "redact jsonc variables envfile documents spellings written layout specs fields server_entry sections "
+    "environment model_choice trust config masking verdicts "
     "naming schema_values schema_walk schema_keywords schema_refs schema_clean schema_merge schema_adapt "
     "schema validation coercion complaints arguments media blocks content catalog hooks "
     "model_errors sse thinking calls assemble history model_request model openai_model "

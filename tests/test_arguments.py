@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from mcphost.arguments import MAX_DEPTH, check, parse
 
+from .work import counted
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
@@ -75,17 +77,17 @@ def test_what_can_mean_one_object_only_is_that_object(text: str, value: dict[str
         ("{", "cut short"),
         ('```json\n{"a": [1', "cut short"),
         ('"{\\"a\\": ', "cut short"),
-        ("[1, 2]", "an array"),
-        ('[{"a": 1}]', "an array"),
+        ("[1, 2]", "a list"),
+        ('[{"a": 1}]', "a list"),
         ("5", "a number"),
         ("1.5", "a number"),
-        ("true", "a boolean"),
+        ("true", "true"),
         ('"hello"', "a string"),
         ('"[1]"', "a string"),
         ('{"a": 1}{"a": 2}', "several objects"),
         ('{"a": 1}{"a": true}', "several objects"),
         ('{"a": 1}{"a": 1.0}', "several objects"),
-        ('{"a": 1}[1]', "an array"),
+        ('{"a": 1}[1]', "a list"),
         ('{"a": 1, "a": 2}', "given twice"),
         ('{"a": NaN}', "NaN"),
         ('{"a": -Infinity}', "-Infinity"),
@@ -430,3 +432,84 @@ def test_the_schemas_of_real_servers_can_be_used(shared: Any) -> None:
             assert checker.warning is None
             for name in of.get("required") or ():
                 assert f"missing: {name}" in (outcome.problem or ""), (file.name, tool["name"])
+
+
+DRAFT_4 = "http://json-schema.org/draft-04/schema#"
+
+
+@pytest.mark.parametrize(
+    ("of", "value"),
+    [
+        ({"$schema": DRAFT_4, "properties": {"a": {"enum": [[n] for n in range(20_000)]}}}, 1),
+        ({"properties": {f"p{n}": {"type": "string"} for n in range(20_000)}}, 1),
+        ({"properties": {"a": {"items": {"enum": [[n] for n in range(5_000)]}}}}, [[9]] * 5_000),
+        ({"anyOf": [{"type": "string"}] * 1_000}, ["x" * 1_000] * 1_000),
+        ({"properties": {"a": {"items": {"items": {"type": ["null"]}}}}}, [[1] * 1_000] * 1_000),
+        (
+            {
+                "$defs": {
+                    f"d{n}": {"$ref": f"#/$defs/d{n + 1}", "$dynamicRef": f"#/$defs/d{n + 1}"}
+                    for n in range(30)
+                }
+                | {"d30": {}},
+                "unevaluatedProperties": False,
+                "$ref": "#/$defs/d0",
+            },
+            1,
+        ),
+    ],
+    ids="enum properties items messages values unevaluated".split(),
+)
+def test_no_schema_makes_checking_unbounded(of: dict[str, Any], value: object) -> None:
+    with counted() as work:
+        checker = check(of)
+        checker.settle({"a": value})
+    assert work.calls < 4_000_000
+    assert checker.warning in (None, "checking takes too long")
+
+
+@pytest.mark.parametrize("draft", [DRAFT_4, "http://json-schema.org/draft-07/schema#", None])
+def test_a_large_schema_that_is_plain_is_used(draft: str | None) -> None:
+    properties = {
+        f"p{n}": {"type": "string", "description": "x" * 200, "enum": ["a", "b"]} for n in range(500)
+    }
+    of = {"type": "object", "properties": properties} | ({"$schema": draft} if draft else {})
+    assert check(of).warning is None
+    assert problem(of, p1="c") == 'p1: expected one of "a", "b", got "c"'
+
+
+def test_references_to_many_resources_are_looked_up_in_one_index() -> None:
+    """Without it every reference would search the whole schema again."""
+    resources = {f"d{n}": {"$id": f"https://example.com/{n}", "type": "string"} for n in range(200)}
+    properties = {f"p{n}": {"$ref": f"https://example.com/{n}"} for n in range(200)}
+    with counted() as work:
+        checker = check({"$defs": resources, "properties": properties})
+        checker.settle({f"p{n}": "x" for n in range(200)})
+    assert checker.warning is None
+    assert work.calls < 1_000_000
+
+
+def test_what_many_names_lack_is_told_once() -> None:
+    names = [f"p{n}" for n in range(2_000)]
+    assert problem({"required": names}).endswith("missing: p7; and 1992 more")
+
+
+@pytest.mark.parametrize("depth", [50, 100, 150, 200, 300, 400, 1_000, 5_000])
+def test_a_deep_schema_is_used_or_given_up(depth: int) -> None:
+    of: dict[str, Any] = {"type": "string"}
+    value: Any = "x"
+    for _ in range(depth):
+        of, value = {"properties": {"a": of}}, {"a": value}
+    settled = check(of).settle({"a": value})
+    assert settled.arguments == {"a": value} or settled.problem is not None
+
+
+@pytest.mark.parametrize("depth", range(20, 101, 8))
+def test_deep_arguments_are_checked_or_passed_on(depth: int) -> None:
+    of = {"properties": {"a": {"$ref": "#"}, "b": {"type": "integer"}}}
+    value: dict[str, Any] = {"b": 1}
+    for _ in range(depth):
+        value = {"a": value}
+    checker = check(of)
+    assert checker.settle(value).problem is None
+    assert (checker.warning is None) is (depth < 60)

@@ -8,8 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcphost.content import Flat, Mode, check_output, failed, flatten, follow_up, printable
+from mcphost.content import Flat, Mode, OutputCheck, check_output, failed, flatten, follow_up, printable
 from mcphost.messages import Attachment, ToolResult
+from mcphost.text import json_line
+
+from .work import counted
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 MODES: tuple[Mode, ...] = ("text", "blocks")
@@ -668,3 +671,30 @@ def test_printable_leaves_nothing_that_a_terminal_would_obey(value: str):
     assert printable(shown) == shown
     assert all(char in "\n\t" or not (ord(char) < 32 or 127 <= ord(char) < 160) for char in shown)
     shown.encode()
+
+
+def test_a_declaration_is_read_once_for_many_results():
+    check = OutputCheck(SCHEMA)
+    wrong = 'the structured content does not match the tool\'s output schema: $.n fails {"type":"integer"}'
+    assert check.warning(content(structuredContent={"n": 1})) is None
+    assert check.warning(content(structuredContent={"n": "x"})) == wrong
+    assert check.warning(content(structuredContent={"n": 2})) is None
+    assert OutputCheck({}).warning(content()) is None
+
+
+def test_a_declaration_that_takes_too_long_is_given_up_for_good():
+    check = OutputCheck({"items": {"enum": [[n] for n in range(5_000)]}})
+    large = content(structuredContent=[[4_999]] * 5_000)
+    with counted() as first:
+        assert check.warning(large) is None
+    with counted() as second:
+        assert check.warning(large) is None
+    assert second.calls < first.calls // 100
+
+
+def test_json_for_a_terminal_shows_what_would_act_on_it_and_is_the_same_json():
+    value = {"a\x1b[2J": "\x9b2J\u202egnp.exe\u2028\x07", "城": "苏州"}
+    line = json_line(value)
+    assert json.loads(line) == value
+    assert not set("\x1b\x9b\u202e\u2028\x07") & set(line)
+    assert "苏州" in line

@@ -294,3 +294,12 @@ async def test_usage_is_told_by_round():
     assert [event.n for event in events if isinstance(event, Round)] == [1, 2]
     assert [event.text for event in events if isinstance(event, Text)] == ["Done."]
     assert isinstance(events[-1], Done)
+
+
+async def test_limits_of_one_turn_hold_for_its_calls_too(tmp_path: Any):
+    wait = ("rogue-wait", json.dumps({"until": str(tmp_path / "never")}))
+    running, _ = host(calls(wait), says("Too slow."))
+    async with running:
+        await running.ready()
+        reply = await running.chat("Go", limits=Limits(call_seconds=0.2))
+    assert reply.tool_calls[0].cause == "timeout"

@@ -64,3 +64,29 @@ def test_the_entrys_own_come_last_and_in_their_own_case():
         "http_proxy": "b",
         "mixedCase": "c",
     }
+
+
+@pytest.mark.parametrize(
+    "name",
+    (
+        "NPM_CONFIG__AUTH npm_config__password NPM_CONFIG_//registry.example/:_authToken NPM_CONFIG_KEY "
+        "npm_config__auth_token UV_INDEX_X_PASSWORD UV_PUBLISH_PASSWORD PIP_PASSWORD UV_GITHUB_TOKEN"
+    ).split(),
+)
+def test_credentials_of_registries_take_inherit_env(name: str):
+    assert name not in child({name: "value"})
+    assert child({name: "value"}, inherit_env=(name,))[name] == "value"
+
+
+@pytest.mark.parametrize("name", "PIP_KEYRING_PROVIDER UV_KEYRING_PROVIDER UV_INDEX_X_USERNAME".split())
+def test_how_a_registry_is_logged_into_is_inherited(name: str):
+    assert child({name: "value"})[name] == "value"
+
+
+def test_only_of_what_is_safe_a_keyring_provider_is_inherited():
+    assert "MY_KEYRING_PROVIDER" not in child({"MY_KEYRING_PROVIDER": "value"})
+
+
+def test_the_address_of_an_index_is_inherited_with_its_credentials():
+    environ = {"PIP_INDEX_URL": "https://user:password@index.example/simple"}
+    assert child(environ) == environ

@@ -1,11 +1,14 @@
 """Connections: every transport, what servers get wrong, and that nothing is left behind."""
 
 import os
+import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from mcphost import AuthRequired, ConnectFailed, Host, ServerLost
@@ -365,3 +368,63 @@ async def test_an_answer_over_the_size_limit_fails_its_call_and_the_server_lives
         assert "larger than 1,000,000 bytes" in (result.error or "")
         assert running.servers["big"].state == "ready"
         assert len(running.servers["big"].tools) == 5
+
+
+async def test_secrets_of_an_entry_are_not_in_what_its_server_says_last():
+    code = "import os, sys; print(os.environ['PASSWORD'], sys.argv[2], file=sys.stderr); sys.exit(1)"
+    command = ["-c", code, "--api-key", "sk-very-secret"]
+    entry = {"command": sys.executable, "args": command, "env": {"PASSWORD": "hunter2hunter2"}}
+    async with host({"leaky": entry}) as running:
+        await running.ready()
+        shown = str(running.servers["leaky"].error) + " ".join(running.servers["leaky"].last_words(5))
+    assert "exit status 1" in shown
+    assert "hunter2hunter2" not in shown
+    assert "sk-very-secret" not in shown
+
+
+async def test_secrets_of_an_entry_are_not_in_what_a_web_server_echoes():
+    with refusing(500, b"bad Bearer abcdef123456 for key=zyxwvu654321") as url:
+        headers = {"Authorization": "Bearer abcdef123456"}
+        entry = {"type": "http", "url": f"{url}?key=zyxwvu654321", "headers": headers}
+        async with host({"leaky": entry}) as running:
+            await running.ready()
+            error = str(running.servers["leaky"].error)
+    assert "HTTP 500" in error
+    assert "abcdef123456" not in error
+    assert "zyxwvu654321" not in error
+
+
+async def test_a_server_that_exits_while_its_child_holds_the_pipes_is_noticed():
+    async with host({"forked": {**rogue("exit-forked"), "timeout": 20}}) as running:
+        await running.ready()
+        result = await running.call_tool("forked/echo", {"text": "x"})
+        assert result.cause == "server"
+
+
+async def test_leaving_while_reconnecting_ends_everything():
+    async with anyio.create_task_group() as tg:
+        async with host({"good": rogue()}) as running:
+            await running.ready()
+
+            async def reconnect() -> None:
+                with suppress(ConnectFailed):
+                    await running.servers["good"].reconnect()
+
+            tg.start_soon(reconnect)
+            await anyio.lowlevel.checkpoint()
+
+
+async def test_cancelling_a_call_does_not_wait_for_a_server_that_does_not_read():
+    async with host({"stopped": rogue()}) as running:
+        await running.ready()
+        pid = int((await running.call_tool("stopped/pid")).content)
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            async with anyio.create_task_group() as tg:
+                tg.start_soon(running.call_tool, "stopped/echo", {"text": "x" * 500_000})
+                tg.start_soon(running.call_tool, "stopped/echo", {"text": "y"})
+                await anyio.lowlevel.checkpoint()
+                tg.cancel_scope.cancel()
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        assert (await running.call_tool("stopped/echo", {"text": "z"})).content == "z"

@@ -334,3 +334,12 @@ def test_the_recorded_conversation_is_what_its_replies_leave(shared: Any) -> Non
         message = assistant_message(Reply(text=said.get("content") or "", calls=made), DEEPSEEK)
         assert message == later[-2]
         assert prepare(later, DEEPSEEK) == later
+
+
+def test_a_callers_calls_keep_the_fields_of_their_function() -> None:
+    wire = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}", "signature": "s"}}
+    made = ToolCall.of(wire | {"extra_content": {"x": 1}})
+    assert made.extra == {"extra_content": {"x": 1}, "function": {"signature": "s"}}
+    assert assistant_message(Reply(calls=(made,)), DIALECTS["gemini"])["tool_calls"] == [
+        wire | {"extra_content": {"x": 1}}
+    ]

@@ -1,5 +1,6 @@
 """The library's front door: public names, calls in every form, and the example programs."""
 
+import asyncio
 import json
 import os
 import subprocess
@@ -80,6 +81,33 @@ async def test_call_all_never_raises_for_a_tools_trouble():
 
 
 @pytest.mark.anyio
+async def test_a_custom_tools_call_fails_beside_the_others():
+    custom = {"id": "c", "type": "custom", "custom": {"name": "rogue-echo", "input": "just text"}}
+    async with one_rogue() as host:
+        await host.ready()
+        messages = await host.call_all([custom, as_dict("rogue-echo", '{"text": "hello"}', "d")])
+    assert json.loads(messages[0]["content"])["status"] == "failed"
+    assert messages[1]["content"] == "hello"
+
+
+@pytest.mark.anyio
+async def test_a_hook_that_cancels_itself_costs_its_own_call_only():
+    hooks = Hooks(asyncio.CancelledError(), Allow())
+    async with approving(hooks) as host:
+        await host.ready()
+        wanted = [as_dict("rogue-echo", '{"text": "x"}', call_id) for call_id in ("a", "b")]
+        messages = await host.call_all(wanted)
+    assert [message["tool_call_id"] for message in messages] == ["a", "b"]
+    assert sorted("cancelled" in message["content"] for message in messages) == [False, True]
+
+
+@pytest.mark.anyio
+async def test_waiting_for_a_host_that_is_not_running_is_an_error():
+    with pytest.raises(RuntimeError, match="async with"):
+        await one_rogue().ready()
+
+
+@pytest.mark.anyio
 async def test_what_is_no_call_is_refused():
     async with one_rogue() as host:
         with pytest.raises(TypeError, match="tool call"):
@@ -96,11 +124,11 @@ async def test_call_tool_takes_every_name(name: str):
 
 
 @pytest.mark.anyio
-async def test_tools_are_the_same_list_until_they_change():
+async def test_tools_are_there_when_servers_are_and_the_list_is_the_callers():
     async with one_rogue() as host:
         assert host.tools == []
         await host.ready()
-        assert host.tools is host.tools
+        host.tools.append({"type": "function", "function": {"name": "mine"}})
         names = [tool["function"]["name"] for tool in host.tools]
         assert names == ["rogue-echo", "rogue-env", "rogue-fail", "rogue-wait", "rogue-pid"]
 
@@ -143,7 +171,7 @@ class Hooks:
     async def approve(self, asked: Asked) -> Any:
         self.asked.append(asked)
         decision = self._decisions.pop(0)
-        if isinstance(decision, Exception):
+        if isinstance(decision, BaseException):
             raise decision
         return decision
 

@@ -11,6 +11,7 @@ import anyio
 import anyio.to_thread
 import pytest
 
+from mcphost import model_errors
 from mcphost.assemble import Reply
 from mcphost.config import ModelSpec
 from mcphost.dialect import DIALECTS
@@ -370,10 +371,42 @@ async def test_the_key_is_in_no_message() -> None:
 
 
 @pytest.mark.parametrize(
+    "answer",
+    [
+        stream(chunk(content="Hi"), {"error": {"message": "bad key sk-very-secret", "code": 401}}),
+        raw(b"data: sk-very-secret is not a key\n\n"),
+        raw(b"<p>sk-very-secret is not a key</p>"),
+        failure(400, "maximum context length for sk-very-secret"),
+        failure(500, "no sk-very-secret"),
+    ],
+    ids="stream unreadable page too-long failure".split(),
+)
+async def test_the_key_is_in_no_error_nor_in_the_record_of_it(answer: Answer) -> None:
+    records: list[str] = []
+    error = await failed(
+        answer,
+        api_key="sk-very-secret",
+        max_retries=0,
+        record=lambda kind, **fields: records.append(f"{kind} {fields}"),
+    )
+    assert "***" in error.message
+    assert "sk-very-secret" not in f"{error} {error.hint} {records}"
+
+
+def test_no_repr_shows_the_key() -> None:
+    assert "sk-very-secret" not in repr(model_errors.Endpoint("m", "https://h/v1", "sk-very-secret"))
+
+
+@pytest.mark.parametrize(
     ("base_url", "variable"),
     [
         ("https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
         ("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+        ("https://api.moonshot.ai/v1", "MOONSHOT_API_KEY"),
+        ("https://api.z.ai/api/paas/v4", "ZHIPU_API_KEY"),
+        ("https://dashscope-intl.aliyuncs.com/compatible-mode/v1", "DASHSCOPE_API_KEY"),
+        ("https://eu.api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
+        ("https://x.openai.azure.com/openai/v1", "OPENAI_API_KEY"),
         ("https://example.com/v1", "OPENAI_API_KEY"),
     ],
 )

@@ -151,6 +151,7 @@ class Scripted:
         self.on_call = on_call
         self.counts: Counter[str] = Counter()
         self.session = 0
+        self.forgotten: tuple[int, bytes] = (404, b"")
         self.headers: list[dict[str, str]] = []
         self.lock = threading.Lock()
         outer = self
@@ -207,7 +208,8 @@ class Scripted:
             result = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": info}
             return self.send(handler, 200, request_id, result, {"Mcp-Session-Id": f"s{self.session}"})
         if not known:
-            return self.send(handler, 404)
+            status, body = self.forgotten
+            return self.send(handler, status, raw=body)
         if method == "tools/list":
             tool = {"name": "count", "inputSchema": {"type": "object"}}
             return self.send(handler, 200, request_id, {"tools": [tool]})
@@ -228,6 +230,15 @@ class Scripted:
             handler.wfile.write(b"id: e1\nretry: 10\ndata:\n\n")
             handler.close_connection = True
             self.pending = (request_id, result)
+        elif what == "bare":  # an answer that is right but for its envelope
+            body = json.dumps({"id": None, "result": result}).encode()
+            handler.send_response(200)
+            handler.send_header("Content-Type", "application/json")
+            handler.send_header("Content-Length", str(len(body) + 3))
+            handler.end_headers()
+            handler.wfile.write(b"\xef\xbb\xbf" + body)
+        elif what == "gzip":
+            self.send(handler, 200, request_id, result, {"Content-Encoding": "gzip"})
         elif what == "large":
             self.send(handler, 200, request_id, {"content": [{"type": "text", "text": "x" * 20_000}]})
         elif isinstance(what, tuple):
@@ -250,13 +261,16 @@ class Scripted:
         handler.close_connection = True
 
     def send(
-        self, handler: Any, status: int, request_id: Any = None, result: Any = None, headers: Any = None
+        self,
+        handler: Any,
+        status: int,
+        request_id: Any = None,
+        result: Any = None,
+        headers: Any = None,
+        raw: bytes = b"",
     ) -> None:
-        body = (
-            b""
-            if result is None
-            else json.dumps({"jsonrpc": "2.0", "id": request_id, "result": result}).encode()
-        )
+        message = {"jsonrpc": "2.0", "id": request_id, "result": result}
+        body = raw if result is None else json.dumps(message).encode()
         handler.send_response(status)
         for name, value in (headers or {}).items():
             handler.send_header(name, value)
@@ -348,8 +362,18 @@ async def test_an_answer_over_the_size_limit_fails_its_call_alone():
             assert (await running.call_tool("count")).content == "call 2"
 
 
-async def test_a_forgotten_session_is_begun_anew_and_the_call_made_again():
+NO_SESSION = (
+    b'{"jsonrpc": "2.0", "error": {"code": %d, "message": "Bad Request: No valid session ID provided"}}'
+)
+
+
+@pytest.mark.parametrize(
+    "forgotten",
+    [(404, b""), (404, NO_SESSION % -32001), (404, NO_SESSION % -32600), (400, NO_SESSION % -32000)],
+)
+async def test_a_forgotten_session_is_begun_anew_and_the_call_made_again(forgotten: tuple[int, bytes]):
     with Scripted() as server:
+        server.forgotten = forgotten
         async with web(server) as running:
             await running.ready()
             assert (await running.call_tool("count")).content == "call 1"
@@ -359,7 +383,7 @@ async def test_a_forgotten_session_is_begun_anew_and_the_call_made_again():
             assert running.servers["web"].state == "ready"
 
 
-@pytest.mark.parametrize("what", [500, 503, "reset"])
+@pytest.mark.parametrize("what", [500, 503, "reset", "gzip"])
 async def test_trouble_with_one_of_two_parallel_calls_leaves_the_other_alone(what: Any):
     held = threading.Event()
 
@@ -384,9 +408,16 @@ async def test_trouble_with_one_of_two_parallel_calls_leaves_the_other_alone(wha
                 second = await running.call_tool("count")
                 held.set()
             assert not second.ok
-            assert ("unknown" in (second.error or "")) is (what == "reset")
+            assert ("unknown" in (second.error or "")) is (what in ("reset", "gzip"))
             assert first[0].content == "call 1"
             assert server.counts["initialize"] == 1
+
+
+async def test_an_answer_to_the_very_request_counts_whatever_its_envelope():
+    with Scripted(lambda n: "bare") as server:
+        async with web(server) as running:
+            await running.ready()
+            assert (await running.call_tool("count")).content == "call 1"
 
 
 async def test_too_many_requests_are_waited_for():

@@ -115,7 +115,22 @@ def test_any_text_is_redacted_without_failing(before: str, after: str):
     redact_args([url, before, after])
 
 
-def test_long_texts_take_no_time():
-    for text in ("a" * 50_000, "a1" * 50_000 + "!", "a://" * 20_000, "?" * 50_000, "https://" + "@" * 50_000):
-        redact_value(text)
-        redact_args([text])
+LONG = 50_000
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a" * LONG, "a" * LONG),
+        ("a1" * LONG, "***"),
+        ("a1" * LONG + "!", "a1" * LONG + "!"),
+        ("a://" * LONG, "a://" * LONG),
+        ("?" * LONG, "?" * LONG),
+        ("https://" + "@" * LONG, "https://***@"),
+        ("https://h/?a=1" + "&key=S3CRET" * LONG, "https://h/?a=1" + "&key=***" * LONG),
+    ],
+    ids=lambda text: text[:12],
+)
+def test_long_texts_are_redacted_like_short_ones(text: str, shown: str):
+    assert redact_value(text) == shown
+    assert redact_args([text]) == [shown]

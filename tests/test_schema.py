@@ -586,3 +586,12 @@ def test_a_long_description_uses_its_room() -> None:
     short = shorten(text, 1024)
     assert 900 < len(short) <= 1024
     assert re.fullmatch(r"(This sentence is about something\. )*This sentence is about something\.…", short)
+
+
+@pytest.mark.parametrize("inside", [False, True], ids=["root", "property"])
+def test_many_lists_of_required_names_are_joined_at_once(inside: bool):
+    lists = [[f"p{n}_{m}" for m in range(10)] for n in range(100)]
+    of = {"allOf": [{"required": names} for names in lists]}
+    out = convert({"properties": {"a": of}} if inside else of, OPENAI)
+    required = (out["properties"]["a"] if inside else out)["required"]
+    assert required == [name for names in lists for name in names]

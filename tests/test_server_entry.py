@@ -1,6 +1,5 @@
 """One entry, and what comes of it."""
 
-import json
 import math
 from pathlib import Path
 from typing import Any
@@ -12,29 +11,12 @@ from hypothesis import strategies as st
 from mcphost import builtin
 from mcphost.config import (
     Approve,
-    ServerSpec,
     load,
     parse,
 )
 from mcphost.server_entry import BUILTINS
 
-
-def one(entry: object, *, environ: dict[str, str] | None = None, **kwargs: Any) -> ServerSpec:
-    """The spec of a single entry, called `s`."""
-    return parse({"mcpServers": {"s": entry}}, source=None, environ=environ or {}, **kwargs).servers["s"]
-
-
-def warnings(data: object) -> tuple[str, ...]:
-    return parse(data, source=None, environ={}).warnings
-
-
-def write(folder: Path, text: str | bytes | dict[str, Any], name: str = "servers.json") -> Path:
-    path = folder / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    content = json.dumps(text) if isinstance(text, dict) else text
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return path
-
+from .configs import one, warnings, write
 
 # One entry
 
@@ -115,7 +97,7 @@ PROBLEMS: list[tuple[object, str]] = [
     ({"url": "x.example/mcp"}, "url must begin with http:// or https://"),
     ({"url": "ws://x.example/mcp"}, "url must begin with http:// or https://"),
     ({"url": "file:///etc/passwd"}, "url must begin with http:// or https://"),
-    ({"url": "http://"}, "url has no host"),
+    ({"url": "http://"}, "url names no host"),
     ({"url": "http://[x"}, "url is not a web address"),
     ({"url": "http://x:port/"}, "url is not a web address"),
     ({"url": "http://x/a b"}, "url holds a space"),

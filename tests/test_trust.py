@@ -10,25 +10,20 @@ from mcphost import paths, trust
 CONTENT = b'{"mcpServers": {"a": {"command": "./server"}}}'
 
 
-@pytest.fixture
-def environ(tmp_path: Path) -> dict[str, str]:
-    return {"MCPHOST_DATA_DIR": str(tmp_path / "data")}
-
-
-def test_a_file_is_trusted_once_it_was_confirmed(tmp_path: Path, environ: dict[str, str]):
+def test_a_file_is_trusted_once_it_was_confirmed(tmp_path: Path):
     path = tmp_path / "servers.json"
     digest = trust.digest(path, CONTENT)
-    assert not trust.is_trusted(digest, environ=environ)
-    trust.remember(digest, path, environ=environ)
-    trust.remember(digest, path, environ=environ)
-    assert trust.is_trusted(digest, environ=environ)
+    assert not trust.is_trusted(digest)
+    trust.remember(digest, path)
+    trust.remember(digest, path)
+    assert trust.is_trusted(digest)
 
 
-def test_another_content_or_another_folder_is_another_file(tmp_path: Path, environ: dict[str, str]):
+def test_another_content_or_another_folder_is_another_file(tmp_path: Path):
     path = tmp_path / "a" / "servers.json"
-    trust.remember(trust.digest(path, CONTENT), path, environ=environ)
-    assert not trust.is_trusted(trust.digest(path, CONTENT + b" "), environ=environ)
-    assert not trust.is_trusted(trust.digest(tmp_path / "b" / "servers.json", CONTENT), environ=environ)
+    trust.remember(trust.digest(path, CONTENT), path)
+    assert not trust.is_trusted(trust.digest(path, CONTENT + b" "))
+    assert not trust.is_trusted(trust.digest(tmp_path / "b" / "servers.json", CONTENT))
 
 
 def test_the_same_place_by_another_way_is_the_same_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -42,11 +37,11 @@ def test_the_same_place_by_another_way_is_the_same_file(tmp_path: Path, monkeypa
     assert len(digests) == 1
 
 
-def test_confirmations_are_private_and_whole_files(tmp_path: Path, environ: dict[str, str]):
+def test_confirmations_are_private_and_whole_files(tmp_path: Path):
     path = tmp_path / "servers.json"
     digest = trust.digest(path, CONTENT)
-    trust.remember(digest, path, environ=environ)
-    folder = trust.folder(environ)
+    trust.remember(digest, path)
+    folder = trust.folder()
     assert [file.name for file in folder.iterdir()] == [digest]
     assert (folder / digest).read_text("utf-8") == f"{path}\n"
     if os.name == "posix":
@@ -55,24 +50,24 @@ def test_confirmations_are_private_and_whole_files(tmp_path: Path, environ: dict
 
 
 def test_a_confirmation_that_cannot_be_kept_raises_and_leaves_nothing(
-    tmp_path: Path, environ: dict[str, str]
+    tmp_path: Path,
 ):
     path = tmp_path / "servers.json"
     digest = trust.digest(path, CONTENT)
-    (trust.folder(environ) / digest).mkdir(parents=True)
+    (trust.folder() / digest).mkdir(parents=True)
     with pytest.raises(OSError):
-        trust.remember(digest, path, environ=environ)
-    assert [file.name for file in trust.folder(environ).iterdir()] == [digest]
-    assert not trust.is_trusted(digest, environ=environ)
+        trust.remember(digest, path)
+    assert [file.name for file in trust.folder().iterdir()] == [digest]
+    assert not trust.is_trusted(digest)
 
 
 def test_a_folder_that_is_a_file_trusts_nothing(tmp_path: Path):
-    (tmp_path / "data").write_text("")
-    environ = {"MCPHOST_DATA_DIR": str(tmp_path / "data")}
-    assert not trust.is_trusted("0" * 64, environ=environ)
+    trust.folder().parent.mkdir(parents=True)
+    trust.folder().write_text("")
+    assert not trust.is_trusted("0" * 64)
     with pytest.raises(OSError):
-        trust.remember("0" * 64, tmp_path / "servers.json", environ=environ)
+        trust.remember("0" * 64, tmp_path / "servers.json")
 
 
 def test_confirmations_lie_in_the_users_data_folder():
-    assert trust.folder({}) == paths.data_folder() / "trusted"
+    assert trust.folder() == paths.data_folder() / "trusted"

@@ -10,7 +10,8 @@ from typing import Any
 from mcphost.demo import phrases
 from mcphost.demo.extract import Material, Schema, find, meaning, nearby, places, rest
 from mcphost.demo.toolbox import Function
-from mcphost.demo.turn import as_list, as_object, read_json
+from mcphost.demo.turn import read_json
+from mcphost.jsontext import as_list, as_object
 
 _OPTION = re.compile(r"(\d+)\s*[:：=为]?\s*([一-鿿]{2,4}|[a-z]{3,})")
 _NUMBER = re.compile(r"(?<![\w.])-?\d{1,15}(?:\.\d{1,15})?(?![\w.])")

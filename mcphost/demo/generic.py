@@ -10,8 +10,9 @@ from mcphost.demo.matching import choose
 from mcphost.demo.present import failures, results
 from mcphost.demo.script import Do, Planned, Reply, Say
 from mcphost.demo.toolbox import Function, short_name
-from mcphost.demo.turn import Step, Turn, as_list, as_object, read_json
+from mcphost.demo.turn import Step, Turn, read_json
 from mcphost.demo.wish import former_question, only_details
+from mcphost.jsontext import as_list, as_object
 
 _LISTED = 12
 """How many tools are named when somebody asks for what no tool does."""

@@ -21,8 +21,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from mcphost.demo.plan import plan
-from mcphost.demo.turn import as_object
 from mcphost.demo.wire import MODEL, BadRequest, Json, check, chunks, completion
+from mcphost.jsontext import as_object
 
 MAX_BODY = 256 * 1024 * 1024
 """Bytes of a request's body that are taken."""

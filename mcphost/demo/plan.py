@@ -9,7 +9,8 @@ from mcphost.demo.script import Reply, Say
 from mcphost.demo.stops import answer_about_stops
 from mcphost.demo.tickets import answer_about_trains
 from mcphost.demo.toolbox import Function, read_tools
-from mcphost.demo.turn import as_object, read
+from mcphost.demo.turn import read
+from mcphost.jsontext import as_object
 
 
 def plan(messages: Sequence[Mapping[str, Any]], tools: object = None, tool_choice: object = None) -> Reply:

@@ -10,8 +10,9 @@ from typing import Any
 
 from mcphost.demo.dates import find_day
 from mcphost.demo.toolbox import Function, short_name
-from mcphost.demo.turn import Step, Turn, as_list, as_object, read_json
+from mcphost.demo.turn import Step, Turn, read_json
 from mcphost.demo.wish import former_question, only_details
+from mcphost.jsontext import as_list, as_object
 
 LONGEST = 6000
 """Characters of one result that are repeated; the rest is left out, and said to be."""

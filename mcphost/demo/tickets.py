@@ -14,8 +14,9 @@ from mcphost.demo.present import failures
 from mcphost.demo.script import Do, Planned, Reply, Say, call
 from mcphost.demo.tool import weekday
 from mcphost.demo.toolbox import Function, find_tool, is_tool
-from mcphost.demo.turn import Turn, as_object, read_json
+from mcphost.demo.turn import Turn, read_json
 from mcphost.demo.wish import Wish, understand
+from mcphost.jsontext import as_object
 
 _DATE, _CITIES, _STATIONS = "get-current-date", "get-station-code-of-citys", "get-station-code-by-names"
 _TICKETS, _INTERLINE = "get-tickets", "get-interline-tickets"

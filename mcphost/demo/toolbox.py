@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mcphost.demo.turn import as_list, as_object
+from mcphost.jsontext import as_list, as_object
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,9 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
+
+from mcphost.jsontext import as_list, as_object
 
 MAX_QUESTION = 2000
 """Characters of a user message that are read."""
@@ -34,14 +36,6 @@ class Turn:
     @property
     def english(self) -> bool:
         return not _CHINESE.search(self.question)
-
-
-def as_object(value: object) -> dict[str, Any] | None:
-    return cast(dict[str, Any], value) if isinstance(value, dict) else None
-
-
-def as_list(value: object) -> list[Any] | None:
-    return cast(list[Any], value) if isinstance(value, list) else None
 
 
 def read_json(text: str) -> object:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mcphost.demo.script import Do, Reply, Say
-from mcphost.demo.turn import as_list, as_object
+from mcphost.jsontext import as_list, as_object
 
 MODEL = "scripted-demo"
 

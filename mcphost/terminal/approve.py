@@ -1,14 +1,11 @@
 """Asking the person at the terminal whether a call may run."""
 
-import json
-from collections.abc import Mapping
-
 import anyio
 
 from mcphost.hooks import Allow, Asked, Decision, Hooks, NoHooks, Refuse
 from mcphost.terminal.ask import Ended, Lines
 from mcphost.terminal.output import is_interactive, note
-from mcphost.text import printable
+from mcphost.text import json_line, printable
 
 
 def hooks_of(lines: Lines | None = None) -> Hooks:
@@ -25,7 +22,7 @@ class Unattended(NoHooks):
     async def approve(self, asked: Asked) -> Decision:
         if not self._told:
             self._told = True
-            note(f"warning: {asked.server}/{asked.tool} needs your approval: {asked.why}", style="yellow")
+            note(f"warning: {_tool(asked)} needs your approval: {asked.why}", style="yellow")
             note("hint: On a terminal it is asked for; --yes gives it to all calls.")
         return await super().approve(asked)
 
@@ -43,7 +40,7 @@ class TerminalHooks:
             tool = (asked.server, asked.tool)
             if tool in self._allowed:
                 return Allow()
-            note(f"{asked.server}/{asked.tool} wants to run with\n{_whole(asked.arguments)}")
+            note(f"{_tool(asked)} wants to run with\n{json_line(asked.arguments, indent=2)}")
             self._lines.forget()  # what was typed before the question is no answer to it
             try:
                 answer = await self._lines.line("Run it? [y]es, [a]lways this tool, [N]o: ")
@@ -59,6 +56,6 @@ class TerminalHooks:
                     return Refuse()
 
 
-def _whole(arguments: Mapping[str, object]) -> str:
-    """All of the arguments, as they would be sent, safe to print."""
-    return printable(json.dumps(arguments, ensure_ascii=False, indent=2))
+def _tool(asked: Asked) -> str:
+    """The tool's own name, which its server chose, safe to print."""
+    return printable(f"{asked.server}/{asked.tool}")

@@ -17,7 +17,7 @@ def line_of(event: Event) -> str | None:
     """The line for an event, or None for one that is not shown."""
     match event:
         case Call():
-            where = f"{event.server}/{event.tool}" if event.server else event.name
+            where = printable(f"{event.server}/{event.tool}" if event.server else event.name)
             return _paint("→ ", "cyan") + f"{where} {short_json(event.arguments)}"
         case Progress():
             total = f"/{event.total:g}" if event.total is not None else ""

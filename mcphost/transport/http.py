@@ -10,14 +10,16 @@ them, `retryAfter` and `authenticate`; or, for a broken connection, `broken` and
 import json
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import httpx2
 from mcp.client import Transport
 from mcp.client.streamable_http import streamable_http_client
-from mcp_types import INTERNAL_ERROR
+from mcp_types import INTERNAL_ERROR, jsonrpc_message_adapter
+from pydantic import ValidationError
 
 from mcphost import net
+from mcphost.transport.stdio import own_code, parse_line
 
 _EXCERPT: Final = 300
 _UNSENT: Final = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError)
@@ -35,17 +37,44 @@ class _Client(httpx2.AsyncClient):
         try:
             response = await super().send(request, **options)
             kind = response.headers.get("content-type", "").lower()
-            if response.status_code < 400 and not kind.startswith("application/json"):
-                return response
+            is_json = kind.startswith("application/json") and response.status_code < 300
+            if response.status_code < 400 and not is_json:
+                return response  # a stream of events, nothing, or a redirect
             body = await read(response, self.message_bytes)
-        except httpx2.TransportError as exc:
+        except httpx2.RequestError as exc:
             return _answer(request, 502, {}, broken(exc))
         if body is None:
             return _answer(request, 502, {}, too_large(self.message_bytes))
-        if response.status_code < 400 or _is_rpc_error(body):
+        if is_json:
             headers = _plain(response.headers)
-            return httpx2.Response(response.status_code, headers=headers, content=body, request=request)
-        return _answer(request, response.status_code, _plain(response.headers), refused(response, body))
+            return httpx2.Response(200, headers=headers, content=_repaired(body, request), request=request)
+        error = refused(response, body)
+        if "mcp-session-id" in request.headers:
+            error["data"]["session"] = True
+        return _answer(request, response.status_code, _plain(response.headers), error)
+
+
+def _repaired(body: bytes, request: httpx2.Request) -> bytes:
+    """An answer as valid JSON-RPC with the id of the request that it came for, where it can be made so."""
+    wanted: Any = json.loads(request.content).get("id")
+    try:
+        message = jsonrpc_message_adapter.validate_json(body, by_name=False)
+        if wanted is None or getattr(message, "id", wanted) == wanted:
+            return body
+    except ValidationError:
+        pass
+    try:
+        data: Any = json.loads(body.removeprefix(b"\xef\xbb\xbf").decode(errors="replace"))
+    except (ValueError, RecursionError):
+        return body
+    batch = cast("list[Any]", data) if isinstance(data, list) else [data]
+    answers = [
+        cast("dict[str, Any]", each) for each in batch if isinstance(each, dict) and "method" not in each
+    ]
+    if wanted is None or len(answers) != 1:
+        return body
+    messages, _ = parse_line(json.dumps({**answers[0], "id": wanted}).encode())
+    return messages[0].model_dump_json(by_alias=True, exclude_unset=True).encode() if messages else body
 
 
 async def read(response: httpx2.Response, limit: int) -> bytes | None:
@@ -77,15 +106,16 @@ def _plain(headers: httpx2.Headers) -> dict[str, str]:
     return {name: value for name, value in headers.items() if name.lower() not in dropped}
 
 
-def _is_rpc_error(body: bytes) -> bool:
+def _rpc_error(body: bytes) -> dict[str, Any]:
+    """The JSON-RPC error that a body holds, or nothing."""
     try:
-        data: Any = json.loads(body)
-        return isinstance(data["error"]["code"], int) and isinstance(data["error"]["message"], str)
+        error: Any = json.loads(body)["error"]
+        return dict(error) if isinstance(error["code"], int) and isinstance(error["message"], str) else {}
     except (ValueError, TypeError, KeyError, RecursionError):
-        return False
+        return {}
 
 
-def broken(exc: httpx2.TransportError) -> dict[str, Any]:
+def broken(exc: httpx2.RequestError) -> dict[str, Any]:
     """The JSON-RPC error for a request whose connection failed."""
     reason, sent = net.what_failed(exc), not isinstance(exc, _UNSENT)
     message = f"the connection broke: {reason}" if sent else f"cannot connect: {reason}"
@@ -99,15 +129,17 @@ def too_large(limit: int) -> dict[str, Any]:
 
 
 def refused(response: httpx2.Response, body: bytes) -> dict[str, Any]:
-    """The JSON-RPC error for a request that was answered with an HTTP error."""
-    data: dict[str, Any] = {"status": response.status_code, "reason": response.reason_phrase}
+    """The JSON-RPC error for a request that was answered with an HTTP error, which may hold one itself."""
+    given = _rpc_error(body)
+    data: dict[str, Any] = dict(given["data"]) if isinstance(given.get("data"), dict) else {}
+    data |= {"status": response.status_code, "reason": response.reason_phrase}
     for key, header in (("retryAfter", "retry-after"), ("authenticate", "www-authenticate")):
         if value := response.headers.get(header):
             data[key] = value
-    text = " ".join(body[:_EXCERPT].decode(errors="replace").split())
-    said = f": {text}" if text and not text.startswith("<") else ""
-    message = f"HTTP {response.status_code} {response.reason_phrase}".rstrip() + said
-    return {"code": INTERNAL_ERROR, "message": message, "data": data}
+    said = given.get("message") or " ".join(body[:_EXCERPT].decode(errors="replace").split())
+    said = "" if said.startswith("<") else f": {said}"
+    message = f"HTTP {response.status_code} {response.reason_phrase}".rstrip() + said.rstrip(": ")
+    return {"code": own_code(given.get("code", INTERNAL_ERROR)), "message": message, "data": data}
 
 
 TIMEOUTS: Final = httpx2.Timeout(30.0, read=None)

@@ -30,8 +30,6 @@ GRACE_SECONDS: Final = 1.5
 LOG_BYTES: Final = 1_000_000
 """A server's log file is begun anew at this size; the one before is kept beside it as `.old`."""
 
-_POLL_SECONDS: Final = 0.01
-
 
 class StderrLog:
     """What one server wrote to stderr: the last lines in memory, all of it (up to a size) in a file.
@@ -107,8 +105,8 @@ class Child:
             while True:
                 self.log.write(await self.process.stderr.receive())
 
-    async def exited(self, seconds: float) -> bool:
-        """Whether the process ends within `seconds`.
+    async def exited(self, seconds: float, *, every: float = 0.01) -> bool:
+        """Whether the process ends within `seconds`, looking `every` so many.
 
         Polls: `Process.wait` also waits for the pipes' ends, which a grandchild may hold open.
         """
@@ -116,7 +114,7 @@ class Child:
         while self.process.returncode is None:
             if anyio.current_time() >= deadline:
                 return False
-            await anyio.sleep(_POLL_SECONDS)
+            await anyio.sleep(every)
         return True
 
     async def stop(self, grace: float = GRACE_SECONDS) -> None:

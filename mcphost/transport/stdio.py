@@ -7,6 +7,7 @@ length of a message. MCP specification, "Transports", stdio.
 """
 
 import json
+import math
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -16,7 +17,15 @@ from typing import Any, cast
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
-from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
+from mcp_types import (
+    CONNECTION_CLOSED,
+    INTERNAL_ERROR,
+    REQUEST_TIMEOUT,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCMessage,
+    jsonrpc_message_adapter,
+)
 from pydantic import ValidationError
 
 from mcphost.transport.process import Child
@@ -43,7 +52,8 @@ async def stdio_transport(
     `complain` is told of each line that is no message.
     """
     to_session, from_server = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-    to_server, from_session = anyio.create_memory_object_stream[SessionMessage](0)
+    # without bound: a server that does not read holds up nobody, least of all a cancellation
+    to_server, from_session = anyio.create_memory_object_stream[SessionMessage](math.inf)
     written = anyio.Event()
     async with anyio.create_task_group() as tg:
         tg.start_soon(child.drain_stderr)
@@ -66,8 +76,9 @@ async def _read(child: Child, to_session: _Inbox, limit: int, complain: Callable
     write what it has to, and leave too."""
     async with to_session:
         async for line in _lines(child, limit):
-            if isinstance(line, _TooLong):
-                messages, complaint = line.failure(limit), f"a line of over {limit:,} bytes"
+            if isinstance(line, _Ends):
+                messages = line.failure(f"is larger than {limit:,} bytes")
+                complaint = f"a line of over {limit:,} bytes"
             else:
                 messages, complaint = parse_line(line)
             if complaint:
@@ -96,22 +107,26 @@ async def _write(child: Child, from_session: _Outbox, to_session: _Inbox, writte
 
 
 @dataclass(frozen=True, slots=True)
-class _TooLong:
-    """Both ends of a line that was not kept."""
+class _Ends:
+    """Both ends of a line that cannot be read whole."""
 
     head: bytes
     tail: bytes
 
-    def failure(self, limit: int) -> list[JSONRPCMessage]:
+    def failure(self, why: str) -> list[JSONRPCMessage]:
         """The failure of the request that the line answered, if its id can be seen at either end."""
         found = _ID_FIRST.match(self.head) or _ID_LAST.search(self.tail)
         if found is None:
             return []
-        error = ErrorData(code=INTERNAL_ERROR, message=f"the answer is larger than {limit:,} bytes")
+        error = ErrorData(code=INTERNAL_ERROR, message=f"the answer {why}")
         return [JSONRPCError(jsonrpc="2.0", id=json.loads(found[1]), error=error)]
 
 
-async def _lines(child: Child, limit: int) -> AsyncIterator[bytes | _TooLong]:
+def _ends(line: bytes) -> _Ends:
+    return _Ends(line[:_ENDS], line[-_ENDS:])
+
+
+async def _lines(child: Child, limit: int) -> AsyncIterator[bytes | _Ends]:
     """The lines of a child's stdout, of which those longer than `limit` bytes are not kept."""
     assert child.process.stdout is not None
     line = _Line(limit)
@@ -147,9 +162,9 @@ class _Line:
             self._head = self._head or kept[:_ENDS]
             self._parts = [kept[-_ENDS:]]
 
-    def end(self) -> bytes | _TooLong:
+    def end(self) -> bytes | _Ends:
         kept = b"".join(self._parts)
-        line = kept if self.size <= self._limit else _TooLong(self._head, kept[-_ENDS:])
+        line = kept if self.size <= self._limit else _Ends(self._head, kept[-_ENDS:])
         self.size, self._parts, self._head = 0, [], b""
         return line
 
@@ -166,7 +181,9 @@ def parse_line(line: bytes) -> tuple[list[JSONRPCMessage], str | None]:
     text = line.decode(errors="replace")
     try:
         data: Any = json.loads(text)
-    except (ValueError, RecursionError):
+    except RecursionError:
+        return _ends(line).failure("is nested too deeply"), _quote(text)
+    except ValueError:
         return [], _quote(text)
     batch = cast("list[Any]", data) if isinstance(data, list) else [data]
     messages = [message for item in batch if (message := _repaired(item)) is not None]
@@ -194,6 +211,11 @@ def _repaired(data: Any) -> JSONRPCMessage | None:
     said = error if isinstance(error, str) else _quote(json.dumps(message, ensure_ascii=False))
     failure = ErrorData(code=INTERNAL_ERROR, message=f"the server's answer is malformed: {said}")
     return JSONRPCError(jsonrpc="2.0", id=request_id, error=failure)
+
+
+def own_code(code: int) -> int:
+    """A server's error code, unless it is one by which the SDK marks errors of its own making."""
+    return INTERNAL_ERROR if code in (CONNECTION_CLOSED, REQUEST_TIMEOUT) else code
 
 
 def _encodable(data: Any) -> Any:

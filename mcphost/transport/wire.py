@@ -22,6 +22,8 @@ from mcp_types import (
     JSONRPCResponse,
 )
 
+from mcphost.transport.stdio import own_code
+
 _KEY: Final = "mcphost/raw"
 _WATCHED: Final = frozenset({"tools/list", "tools/call", "server/discover"})
 
@@ -94,6 +96,8 @@ class Wire:
             return item
         message = item.message
         self._trace("receive", message)
+        if isinstance(message, JSONRPCError) and not message.error.message.startswith("SSE stream"):
+            message.error.code = own_code(message.error.code)  # the SDK's own HTTP errors begin so
         method = self._methods.pop(str(message.id), None)
         if method == "server/discover":
             self._probe = None

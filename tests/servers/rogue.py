@@ -105,6 +105,9 @@ def called(name, arguments):
             file.write("x")
         if len(count.read_text()) == 1:
             os._exit(9)
+    if "exit-forked" in FAULTS:
+        subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+        os._exit(6)
     if "hang-in-call" in FAULTS:
         return None
     if "malformed-result" in FAULTS:
