@@ -17,7 +17,7 @@ from mcphost.messages import Attachment
 from mcphost.text import fitted, json_text, one_line, printable, trimmed
 from mcphost.validation import SchemaCheck, Unusable
 
-__all__ = ["Flat", "Mode", "OutputCheck", "check_output", "failed", "flatten", "follow_up", "printable"]
+__all__ = ["Flat", "Mode", "OutputCheck", "failed", "flatten", "follow_up", "printable"]
 
 Mode = Literal["text", "blocks"]
 
@@ -215,8 +215,3 @@ class OutputCheck:
         rule = one_line(json_text({str(errors[0].validator): errors[0].validator_value}), 200)
         place = errors[0].json_path
         return f"the structured content does not match the tool's output schema: {place} fails {rule}"
-
-
-def check_output(raw: object, output_schema: object) -> str | None:
-    """`OutputCheck` for a single result."""
-    return OutputCheck(output_schema).warning(raw)

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Sequence
 from typing import Any, Final
+from uuid import uuid4
 
 from mcphost import arguments, content
 from mcphost.assemble import Reply
@@ -55,9 +56,9 @@ def prepare(messages: Sequence[Message], dialect: Dialect, *, reasoning: bool | 
 def mend(messages: Sequence[Message]) -> list[Message]:
     """Messages in which every call has one result, directly after the message that made it.
 
-    A call without a result gets a cancelled one, results without a call and further results for one id are
-    dropped, late ones are moved up. A list that needs nothing comes back as it is, else a new one.
-    A caller's `tool_calls` without ids, and the older `function_call`, are taken as they are.
+    A call without a result gets a cancelled one, results without a call are dropped, late ones are moved up.
+    Calls without an id of their own get one, and their results the same. A list that needs nothing comes back
+    as it is, else a new one. The older `function_call` is taken as it is.
     """
     mended: list[Message] = []
     position = 0
@@ -66,13 +67,14 @@ def mend(messages: Sequence[Message]) -> list[Message]:
         position += 1
         if _role(message) == "tool":
             continue  # every result that has a call was taken with it
-        mended.append(message)
-        calls = _calls(message)
-        if not calls:
+        if not _calls(message):
+            mended.append(message)
             continue
         end = _next_calling(messages, position)
         block = [later for later in messages[position:end] if _role(later) == "tool"]
-        mended += _results(calls, block)
+        message, block = _identified(message, block)
+        mended.append(message)
+        mended += _results(_calls(message), block)
         mended += [later for later in messages[position:end] if _role(later) != "tool"]
         position = end
     unchanged = len(mended) == len(messages) and all(
@@ -83,16 +85,37 @@ def mend(messages: Sequence[Message]) -> list[Message]:
 
 def _results(calls: list[dict[str, Any]], block: list[Message]) -> list[Message]:
     """The tool messages that answer `calls`: as they came if none is missing, else in call order."""
-    wanted = [call.get("id") for call in calls]
-    if not all(isinstance(call_id, str) and call_id for call_id in wanted):
-        return block
+    wanted = [call["id"] for call in calls]
     found: dict[object, Message] = {}
     for message in block:
         if message.get("tool_call_id") in wanted:
             found.setdefault(message["tool_call_id"], message)
     if all(call_id in found for call_id in wanted):
         return list(found.values())
-    return [found.get(call_id) or _cancelled(call_id) for call_id in dict.fromkeys(wanted)]
+    return [found.get(call_id) or _cancelled(call_id) for call_id in wanted]
+
+
+def _identified(message: Message, block: list[Message]) -> tuple[Message, list[Message]]:
+    """A message and its results, every call with an id of its own; as they are where that is so already.
+
+    Calls that share an id, or have none, take their results in order.
+    """
+    ids = [call.get("id") for call in _calls(message)]
+    if all(isinstance(call_id, str) and call_id for call_id in ids) and len({*map(str, ids)}) == len(ids):
+        return message, block
+    waiting = list(block)
+    calls: list[dict[str, Any]] = []
+    results: list[Message] = []
+    for call in _calls(message):
+        old = call.get("id") or None
+        taken = old is None or not isinstance(old, str) or any(old == other["id"] for other in calls)
+        new = f"call_{uuid4().hex}" if taken else old
+        calls.append(call | {"id": new})
+        result = next((each for each in waiting if (each.get("tool_call_id") or None) == old), None)
+        if result is not None:
+            waiting.remove(result)
+            results.append(result | {"tool_call_id": new})
+    return message | {"tool_calls": calls}, results
 
 
 def _cancelled(call_id: object) -> Message:

@@ -81,6 +81,7 @@ class Router:
         self._folder: Path | None = None
         self._approve = approve
         self._checkers: dict[tuple[str, str], tuple[object, arguments.Checker]] = {}
+        self._output_checks: dict[tuple[str, str], tuple[object, content.OutputCheck]] = {}
         self._unchecked: set[str] = set()
         self._count = itertools.count(1)
 
@@ -166,6 +167,13 @@ class Router:
             known = self._checkers[key] = (route.schema, arguments.check(route.schema))
         return known[1]
 
+    def _output_check(self, route: Route) -> content.OutputCheck:
+        key, schema = (route.server, route.tool), route.definition.get("outputSchema")
+        known = self._output_checks.get(key)
+        if known is None or known[0] is not schema:
+            known = self._output_checks[key] = (schema, content.OutputCheck(schema))
+        return known[1]
+
     async def _approved(
         self, call: ToolCall, route: Route, given: Mapping[str, Any], *, validate: bool
     ) -> tuple[Mapping[str, Any], _Problem | None]:
@@ -235,7 +243,7 @@ class Router:
         folder = self._next_folder()
         flat = content.flatten(raw, call_id=call.id, mode=self._mode, limit=limit, folder=folder)
         warnings = list(flat.warnings)
-        if (odd := content.check_output(raw, route.definition.get("outputSchema"))) is not None:
+        if (odd := self._output_check(route).warning(raw)) is not None:
             warnings.append(odd)
         if folder is not None and flat.attachments:
             try:

@@ -1,15 +1,20 @@
 """A file's entries in the words of the file, for whoever has to judge them. No variable is expanded.
 
-What a file says can be shown in full: a secret in it is known to whoever wrote it, and the user's own come
-in by variables only. Every character shows: what a terminal would act on or hide is written as an escape.
+No variable of the user's is in it, so everything is shown, except for what looks like a key or a password and
+could be nothing else: one run of letters and digits, which hides no command. Every character shows: what a
+terminal would act on or hide is written as an escape.
 """
 
+import re
 import shlex
 from collections.abc import Mapping
 
 from mcphost.documents import as_list, as_object
+from mcphost.redact import redact_args, redact_value
 from mcphost.spellings import spell
 from mcphost.text import json_text
+
+_TOKEN = re.compile(r"(?:Bearer )?[\w.+/=~-]+")
 
 _TOLD = (
     "env env_file cwd inherit_env registryUrl headers env_http_headers bearer_token_env_var builtin "
@@ -24,7 +29,8 @@ def server_lines(entry: object) -> tuple[str, ...]:
     then `env NAME=value`, `headers Name: value`, `cwd …` and so on."""
     values = spell(as_object(entry) or {}).values
     words = [word for key in ("command", "args") for word in _items(values.get(key))]
-    lines = [" ".join(map(shlex.quote, words))] if words else []
+    masked = [_plain(word, shown) for word, shown in zip(words, redact_args(words), strict=True)]
+    lines = [" ".join(map(shlex.quote, masked))] if words else []
     lines += [_text(values[key]) for key in ("http_url", "url") if key in values]
     for key in _TOLD:
         lines += _lines(key, values.get(key), ": " if key == "headers" else "=")
@@ -47,7 +53,10 @@ def visible(text: str) -> str:
 def _lines(key: str, value: object, sign: str) -> list[str]:
     pairs: Mapping[str, object] | None = as_object(value)
     if pairs is not None:
-        return [f"{key} {name}{sign}{_text(item)}" for name, item in pairs.items()]
+        texts = {name: _text(item) for name, item in pairs.items()}
+        return [
+            f"{key} {name}{sign}{_plain(text, redact_value(text, name=name))}" for name, text in texts.items()
+        ]
     return [f"{key} {item}" for item in _items(value)]
 
 
@@ -56,6 +65,11 @@ def _items(value: object) -> list[str]:
     if items is None:
         return [] if value is None else [_text(value)]
     return [_text(item) for item in items]
+
+
+def _plain(text: str, masked: str) -> str:
+    """`masked` where `text` can hide nothing but a secret."""
+    return masked if _TOKEN.fullmatch(text) else text
 
 
 def _text(value: object) -> str:

@@ -98,7 +98,7 @@ def test_a_config_that_was_only_found_is_shown_asked_about_and_remembered(progra
     with program.terminal("servers") as terminal:
         shown = terminal.expect("[y/N] ")
         assert "./servers.json was found in this folder" in shown
-        assert "  one: " in shown and "rogue.py" in shown and "(with SOME_KEY)" in shown
+        assert "  one:" in shown and "rogue.py" in shown and "env SOME_KEY=***" in shown
         assert "off" not in shown and secret not in shown
         terminal.type("n\n")
         assert terminal.finish() == 2

@@ -159,12 +159,36 @@ def test_a_second_result_for_one_call_goes() -> None:
     assert mend([calling("a"), result("a", "1"), result("a", "2")]) == [calling("a"), result("a", "1")]
 
 
-def test_one_id_for_two_calls_is_answered_once() -> None:
-    assert mend([calling("a", "a"), result("a", "1"), result("a", "2")]) == [
-        calling("a", "a"),
-        result("a", "1"),
-    ]
-    assert len(mend([calling("a", "a")])) == 2
+def ids_of(messages: list[dict[str, Any]]) -> tuple[list[str], list[str]]:
+    """The ids of the first message's calls, and of the results after it."""
+    made = [call["id"] for call in messages[0]["tool_calls"]]
+    return made, [message["tool_call_id"] for message in messages[1:] if message["role"] == "tool"]
+
+
+def test_calls_that_share_an_id_get_one_each_and_take_their_results_in_order() -> None:
+    mended = mend([calling("a", "a"), result("a", "1"), result("a", "2")])
+    made, answered = ids_of(mended)
+    assert made[0] == "a"
+    assert made == answered
+    assert len(set(made)) == 2
+    assert [message["content"] for message in mended[1:]] == ["1", "2"]
+
+
+def test_calls_that_share_an_id_are_each_answered() -> None:
+    made, answered = ids_of(mend([calling("a", "a")]))
+    assert made == answered
+    assert len(set(made)) == 2
+
+
+@pytest.mark.parametrize("missing", [{}, {"id": None}, {"id": ""}])
+def test_a_call_without_an_id_gets_one_and_its_result_the_same(missing: dict[str, Any]) -> None:
+    call = {"function": {"name": "f", "arguments": "{}"}, **missing}
+    odd = {"role": "assistant", "content": "", "tool_calls": [call]}
+    mended = mend([odd, {"role": "tool", "content": "ok", "name": "f", "tool_call_id": missing.get("id")}])
+    made, answered = ids_of(mended)
+    assert made == answered
+    assert made[0]
+    assert mended[1]["content"] == "ok"
 
 
 def test_a_late_result_moves_up_to_its_call() -> None:
@@ -175,12 +199,6 @@ def test_a_result_is_not_taken_from_a_later_call_with_the_same_id() -> None:
     mended = mend([calling("a"), calling("a"), result("a", "second")])
     assert is_cancelled(mended[1], "a")
     assert mended[3] == result("a", "second")
-
-
-def test_calls_without_ids_are_left_alone() -> None:
-    odd = {"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "f", "arguments": "{}"}}]}
-    messages = [odd, {"role": "tool", "content": "ok", "name": "f"}]
-    assert mend(messages) is messages
 
 
 MESSAGES = st.lists(
@@ -208,7 +226,8 @@ def test_after_mending_every_call_is_answered_once_directly_after_it(messages: l
             assert not open_ids
             open_ids = {call["id"] for call in message.get("tool_calls", ())}
     assert not open_ids
-    assert [m for m in mended if m["role"] != "tool"] == [m for m in messages if m["role"] != "tool"]
+    others = [[m["role"] for m in each if m["role"] != "tool"] for each in (mended, messages)]
+    assert others[0] == others[1]
 
 
 # Preparing

@@ -63,9 +63,11 @@ def _confirmed(path: Path) -> str:
     note(f"{name} was found in this folder. It would start or reach:")
     for spec in config.servers.values():
         if spec.enabled:
-            note(f"  {spec.name}: {spec.summary()}")
-    if config.model.base_url:
-        note(f"  its model: {configuration.redact_url(config.model.base_url)}")
+            note(f"  {spec.name}:")
+            for line in config.written[spec.name]:
+                note(f"    {line}")
+    for line in config.model_written:
+        note(f"  its model: {line}")
     if not _yes("Use it, now and whenever it is unchanged?"):
         raise ConfigError(f"{name} was not confirmed", hint="Name another file with -c FILE.")
     try:
