@@ -3,6 +3,7 @@
 import json
 import os
 import queue
+import re
 import signal
 import sys
 import threading
@@ -18,6 +19,7 @@ import pytest
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from mcphost import AuthRequired, Host, ServerLost
+from mcphost.terminal.steps import trouble_of
 
 from .conftest import rogue
 from .http_servers import closed_port, process_serving
@@ -80,6 +82,7 @@ async def test_why_and_since_when_a_server_is_lost_is_kept():
         await server.until("lost")
         assert "exit status 4" in str(server.error)
         assert server.since >= began
+        assert re.fullmatch(r"since \d\d:\d\d:\d\d, .*exit status 4.*", trouble_of(server))
 
 
 async def test_a_server_killed_many_times_costs_nothing_in_the_end():

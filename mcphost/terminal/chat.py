@@ -19,7 +19,7 @@ from mcphost.terminal.interrupt import Interrupts
 from mcphost.terminal.output import note, styled
 from mcphost.terminal.settings import Settings
 from mcphost.terminal.setup import opened
-from mcphost.terminal.steps import line_of
+from mcphost.terminal.steps import line_of, trouble_of
 from mcphost.text import printable
 
 COMMANDS: Mapping[str, str] = {
@@ -125,7 +125,7 @@ def _tell(command: str, host: Host) -> None:
 
 def _how(server: Server) -> str:
     if server.error is not None:
-        return f"{server.state}: {printable(server.error.reason)}"
+        return f"{server.state}: {trouble_of(server)}"
     return f"{server.state}, {len(server.tools)} tools" if server.state == "ready" else server.state
 
 

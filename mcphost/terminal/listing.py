@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 from mcphost.config import Config
@@ -11,6 +12,7 @@ from mcphost.server import Server
 from mcphost.terminal.output import note, styled, write, write_json
 from mcphost.terminal.settings import Settings
 from mcphost.terminal.setup import opened, settled
+from mcphost.terminal.steps import trouble_of
 from mcphost.terminal.width import cut
 from mcphost.text import printable
 
@@ -66,6 +68,7 @@ def _as_json(host: Host, server: Server) -> dict[str, Any]:
     return {
         "name": server.name,
         "state": server.state,
+        "since": datetime.fromtimestamp(server.since, UTC).isoformat(timespec="seconds"),
         "what": server.spec.summary(),
         "protocol": server.protocol,
         "server": server.info,
@@ -91,7 +94,7 @@ def _show_servers(host: Host, *, verbose: bool) -> None:
                 f"{len(server.tools)} tools, MCP {server.protocol}, {took}, {printable(server.info or '')}"
             )
         else:
-            about = server.spec.summary() if server.error is None else printable(server.error.reason)
+            about = trouble_of(server) or server.spec.summary()
         write(f"{server.name:<{name_width}}  {state}  {about}")
         if server.error is not None and server.error.hint:
             write(f"{'':<{name_width}}  hint: {server.error.hint}")

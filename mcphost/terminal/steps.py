@@ -2,11 +2,13 @@
 
 import json
 import sys
+import time
 from collections.abc import Mapping
 from typing import Any
 
 from mcphost.events import Call, Event, Progress, Result, ServerChanged, ServerLog, Warned
 from mcphost.messages import ToolResult
+from mcphost.server import Server
 from mcphost.terminal.output import styled
 from mcphost.text import printable
 
@@ -32,6 +34,14 @@ def line_of(event: Event) -> str | None:
             return _paint(f"warning: {printable(event.text)}", "yellow")
         case _:
             return None
+
+
+def trouble_of(server: Server) -> str:
+    """Why a server is not there, and since when it is lost; "" for one without trouble."""
+    if server.error is None:
+        return ""
+    since = time.strftime("since %H:%M:%S, ", time.localtime(server.since)) if server.state == "lost" else ""
+    return since + printable(server.error.reason)
 
 
 def result_line(result: ToolResult) -> str:
