@@ -1,15 +1,15 @@
 """One server of a host: its state, calls to it, and the task that owns its connection and brings it back."""
 
 import logging
-import random
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import anyio
 
 from mcphost import paths
+from mcphost.backoff import FIRST_PAUSE, STEADY_SECONDS, pause
 from mcphost.config import ServerSpec, child_environment
 from mcphost.errors import (
     AuthRequired,
@@ -32,17 +32,6 @@ State = Literal["disabled", "starting", "ready", "failed", "lost", "stopped"]
 """`failed` never was ready, `lost` was and is not; `stopped` was ended by us."""
 
 logger = logging.getLogger(__name__)
-
-FIRST_PAUSE: Final = 0.5
-LONGEST_PAUSE: Final = 30.0
-STEADY_SECONDS: Final = 30.0
-"""A connection that held so long was a good one: after it, pauses begin anew."""
-
-
-def pause(failures: int) -> float:
-    """Seconds to rest after so many failures: doubling, capped, and another for each caller."""
-    longest = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(failures - 1, 16))
-    return longest * random.uniform(0.5, 1.0)
 
 
 class Server:

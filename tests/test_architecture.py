@@ -8,7 +8,7 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "mcphost"
 
 ORDER = (
-    "errors messages events jsontext text paths trace endpoints net dialect "
+    "errors messages events jsontext text paths backoff trace endpoints net dialect "
     "redact jsonc variables envfile documents spellings written layout specs fields server_entry sections "
     "environment model_choice trust config masking verdicts "
     "naming schema_values schema_walk schema_keywords schema_refs schema_clean schema_merge schema_adapt "

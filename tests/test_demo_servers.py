@@ -197,7 +197,7 @@ def test_codes_of_stations_are_found_with_and_without_zhan(trains: Server) -> No
         ("get-station-code-of-citys", {"citys": " | "}, "名称"),
         ("get-station-code-by-names", {"stationNames": "火星站"}, "火星站"),
         ("get-stations-code-in-city", {"city": "火星"}, "火星"),
-        ("get-station-by-telecode", {"stationTelecode": "XXX"}, "XXX"),
+        ("get-station-by-telecode", {"stationTelecode": "QQQ"}, "QQQ"),
     ],
 )
 def test_an_unknown_place_is_refused_by_name(
@@ -427,7 +427,7 @@ def test_a_change_can_be_asked_for_in_one_city(trains: Server) -> None:
     arguments = {"date": str(TODAY), "fromStation": "SZH", "toStation": "SZQ", "showWZ": True}
     assert "汉口" in trains.ok("get-interline-tickets", middleStation="WHN", **arguments)
     assert "没有" in trains.ok("get-interline-tickets", middleStation="TJP", **arguments)
-    assert "middle" not in trains.refused("get-interline-tickets", middleStation="XXX", **arguments)
+    assert "middle" not in trains.refused("get-interline-tickets", middleStation="QQQ", **arguments)
     one = trains.ok("get-interline-tickets", limitedNum=1, **arguments)
     assert "方案1" in one and "方案2" not in one
 

@@ -20,7 +20,7 @@ ENVIRON = {
 
 
 def scope(inputs: Inputs | None = None, environ: dict[str, str] = ENVIRON) -> Scope:
-    return Scope(environ, workspace=Path("/work/shop"), cwd=Path("/elsewhere"), inputs=inputs or Inputs())
+    return Scope(environ, workspace=Path("/srv/shop"), cwd=Path("/elsewhere"), inputs=inputs or Inputs())
 
 
 @pytest.mark.parametrize(
@@ -43,8 +43,8 @@ def scope(inputs: Inputs | None = None, environ: dict[str, str] = ENVIRON) -> Sc
         ("${DOLLARS}", "${NAME} $1"),
         ("${env:my.dotted-name}", "d"),
         ("${env:ProgramFiles(x86)}", "p"),
-        ("${workspaceFolder}/x", "/work/shop/x"),
-        ("${workspaceFolder:shop}/x", "/work/shop/x"),
+        ("${workspaceFolder}/x", "/srv/shop/x"),
+        ("${workspaceFolder:shop}/x", "/srv/shop/x"),
         ("${workspaceFolderBasename}", "shop"),
         ("${userHome}/x", "/home/ada/x"),
         ("${cwd}", "/elsewhere"),
