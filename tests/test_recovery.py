@@ -163,6 +163,9 @@ class Scripted:
             protocol_version = "HTTP/1.1"
 
             def do_POST(self) -> None:
+                if self.path == "/moved":
+                    self.rfile.read(int(self.headers["Content-Length"]))
+                    return outer.send(self, 307, headers={"Location": "/mcp"})
                 outer.answer(self)
 
             def do_GET(self) -> None:
@@ -420,6 +423,15 @@ async def test_an_answer_to_the_very_request_counts_whatever_its_envelope():
     with Scripted(lambda n: "bare") as server:
         async with web(server) as running:
             await running.ready()
+            assert (await running.call_tool("count")).content == "call 1"
+
+
+async def test_a_redirect_within_the_origin_is_followed():
+    with Scripted() as server:
+        entry = {"type": "http", "url": server.url.replace("/mcp", "/moved")}
+        async with Host.from_config({"mcpServers": {"web": entry}}) as running:
+            await running.ready()
+            assert running.servers["web"].error is None
             assert (await running.call_tool("count")).content == "call 1"
 
 

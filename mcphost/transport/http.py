@@ -34,6 +34,7 @@ class _Client(httpx2.AsyncClient):
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         if request.method != "POST":
             return await super().send(request, **options)
+        await request.aread()  # one that follows a redirect has its body as a stream
         try:
             response = await super().send(request, **options)
             kind = response.headers.get("content-type", "").lower()
@@ -47,7 +48,8 @@ class _Client(httpx2.AsyncClient):
             return _answer(request, 502, {}, too_large(self.message_bytes))
         if is_json:
             headers = _plain(response.headers)
-            return httpx2.Response(200, headers=headers, content=_repaired(body, request), request=request)
+            content = _repaired(body, request)
+            return httpx2.Response(response.status_code, headers=headers, content=content, request=request)
         error = refused(response, body)
         if "mcp-session-id" in request.headers:
             error["data"]["session"] = True
