@@ -10,6 +10,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Protocol
 from uuid import uuid4
@@ -240,16 +241,18 @@ class Router:
     async def _flattened(
         self, call: ToolCall, route: Route, raw: Mapping[str, Any], limit: int
     ) -> ToolResult:
-        folder = self._next_folder()
-        flat = content.flatten(raw, call_id=call.id, mode=self._mode, limit=limit, folder=folder)
-        warnings = list(flat.warnings)
+        flatten = partial(content.flatten, raw, call_id=call.id, mode=self._mode, limit=limit)
+        flat = flatten(folder=self._next_folder())
+        warnings: list[str] = []
+        try:
+            if flat.attachments:
+                await anyio.to_thread.run_sync(_save, flat.attachments)
+        except OSError as exc:
+            flat = flatten(folder=None)  # or the model would be told of files that are not there
+            warnings.append(f"what came with the result could not be saved: {exc}")
+        warnings += flat.warnings
         if (odd := self._output_check(route).warning(raw)) is not None:
             warnings.append(odd)
-        if folder is not None and flat.attachments:
-            try:
-                await anyio.to_thread.run_sync(_save, flat.attachments)
-            except OSError as exc:
-                warnings.append(f"what came with the result could not be saved: {exc}")
         return ToolResult(
             call.id,
             call.name,

@@ -59,14 +59,18 @@ def test_a_call_is_shown_whole_and_runs_when_it_is_approved(program: Program):
     with Endpoint(ECHO, ECHO, ECHO, two, calls(call("one-pid")), text("Thanks.")) as endpoint:
         config = program.config(one={**rogue(), "approve": "always"})
         with program.terminal("run", "-c", config, *model(endpoint), "Hi") as terminal:
-            asked = terminal.expect("Run it? [y]es, [a]lways this tool, [N]o: ")
+            asked = terminal.expect("Run one/echo? [y]es, [a]lways this tool, [N]o: ")
             assert 'one/echo wants to run with\n{\n  "text": "苏州' in asked
             assert "\x1b[2J" not in asked and "\u202e" not in asked
             for typed in ("\n", Terminal.END, "Yes\n", "a\n"):
                 terminal.type(typed)
-                asked = terminal.expect("Run it?")
-            assert "one/pid wants to run with" in asked
+                asked = terminal.expect("wants to run with")
+                terminal.expect("[N]o: ")
+            assert asked.endswith("one/pid ")
             terminal.type("what?\n")
+            terminal.expect("Please answer y, a or n.")
+            terminal.expect("[N]o: ")
+            terminal.type("n\n")
             terminal.expect("Thanks.")
             assert terminal.finish() == 0
             assert "\x1b[36m→ \x1b[0mone/pid {}\n" in terminal.output
@@ -79,7 +83,7 @@ def test_stopped_while_it_asks(program: Program):
     with Endpoint(ECHO) as endpoint:
         config = program.config(one={**rogue(), "approve": "always"})
         with program.terminal("run", "-c", config, *model(endpoint), "--output", "json", "Hi") as terminal:
-            terminal.expect("Run it?")
+            terminal.expect("? [y]es")
             terminal.type(Terminal.INTERRUPT)
             assert terminal.finish() == 130
             assert "Traceback" not in terminal.output
@@ -189,7 +193,7 @@ def test_a_chat_on_a_terminal(program: Program):
 
             terminal.type("Call\nn\n")  # what is typed before the question is no answer to it
             terminal.expect("one/echo wants to run with")
-            terminal.expect("Run it?")
+            terminal.expect("? [y]es")
             terminal.type("y\n")
             terminal.expect("There.\n")
             terminal.type("/clear\n")

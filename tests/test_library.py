@@ -248,6 +248,17 @@ async def test_two_hosts_do_not_write_over_each_others_results():
 
 
 @pytest.mark.anyio
+async def test_a_result_that_cannot_be_saved_promises_no_file(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("XDG_DATA_HOME", "/dev/null")
+    async with Host.from_config({"mcpServers": {"big": rogue("big")}}) as host:
+        await host.ready()
+        result = await host.call_tool("big/echo", {"text": "x"})
+    assert "could not be saved" in result.warnings[0]
+    assert "/dev/null" not in result.content
+    assert result.attachments[0].path is None
+
+
+@pytest.mark.anyio
 async def test_a_model_that_raises_anything_ends_the_events_with_failed():
     async with one_rogue(model=ScriptedModel(ValueError("a bug"))) as host:
         async with host.turn("Go") as turn:

@@ -1,5 +1,7 @@
 """Asking the person at the terminal whether a call may run."""
 
+from typing import Literal
+
 import anyio
 
 from mcphost.hooks import Allow, Asked, Decision, Hooks, NoHooks, Refuse
@@ -42,18 +44,31 @@ class TerminalHooks:
                 return Allow()
             note(f"{_tool(asked)} wants to run with\n{json_line(asked.arguments, indent=2)}")
             self._lines.forget()  # what was typed before the question is no answer to it
-            try:
-                answer = await self._lines.line("Run it? [y]es, [a]lways this tool, [N]o: ")
-            except Ended:
-                return Refuse()
-            match answer.strip().lower():
-                case "y" | "yes" | "是":
+            match await self._answer(f"Run {_tool(asked)}? [y]es, [a]lways this tool, [N]o: "):
+                case "yes":
                     return Allow()
-                case "a" | "always":
+                case "always":
                     self._allowed.add(tool)
                     return Allow()
                 case _:
                     return Refuse()
+
+    async def _answer(self, question: str) -> Literal["yes", "always", "no"]:
+        """One of the three; anything else is asked again, and the end of input is a no."""
+        while True:
+            try:
+                typed = (await self._lines.line(question)).strip().lower()
+            except Ended:
+                return "no"
+            match typed:
+                case "y" | "yes" | "是":
+                    return "yes"
+                case "a" | "always":
+                    return "always"
+                case "" | "n" | "no" | "否":
+                    return "no"
+                case _:
+                    note("Please answer y, a or n.")
 
 
 def _tool(asked: Asked) -> str:

@@ -79,10 +79,12 @@ async def _talk(host: Host, opening: Opening, interrupts: Interrupts, lines: Lin
             case _ if typed.startswith("/"):
                 note(f"There is no command {printable(typed.split()[0])}; /help lists them.")
             case _:
-                messages = await _answer(host, [*messages, {"role": "user", "content": typed}], interrupts)
+                messages = await _answer(
+                    host, [*messages, {"role": "user", "content": typed}], interrupts, lines
+                )
 
 
-async def _answer(host: Host, messages: list[Message], interrupts: Interrupts) -> list[Message]:
+async def _answer(host: Host, messages: list[Message], interrupts: Interrupts, lines: Lines) -> list[Message]:
     """One turn, shown. The conversation after it, which is valid also when it was stopped."""
     answer = Answer()
     with interrupts.scope() as scope:
@@ -90,14 +92,14 @@ async def _answer(host: Host, messages: list[Message], interrupts: Interrupts) -
             messages = turn.messages
             async for event in turn:
                 answer.show(event)
-                _show_step(event)
+                _show_step(event, lines)
     if scope.cancelled_caught:
         answer.close()
         note("Stopped.", style="yellow")
     return messages
 
 
-def _show_step(event: Event) -> None:
+def _show_step(event: Event, lines: Lines) -> None:
     match event:
         case Failed(error, _, hint):
             note(f"error: {printable(error)}", style="red")
@@ -107,7 +109,7 @@ def _show_step(event: Event) -> None:
             note("A limit was reached; the answer is from what was there by then.", style="yellow")
         case _:
             if (line := line_of(event)) is not None:
-                note(line)
+                lines.interject(line)  # a question about another call may be open
 
 
 def _tell(command: str, host: Host) -> None:

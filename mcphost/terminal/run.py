@@ -13,6 +13,7 @@ from mcphost.messages import Message
 from mcphost.terminal.account import Account
 from mcphost.terminal.answer import Answer
 from mcphost.terminal.approve import hooks_of
+from mcphost.terminal.ask import Lines
 from mcphost.terminal.output import nearest, note, write_json
 from mcphost.terminal.settings import Settings
 from mcphost.terminal.setup import opened, settled
@@ -43,7 +44,7 @@ class Request:
 async def run(config: Config, settings: Settings, request: Request) -> int:
     """One turn. Raises `McphostError` for all that keeps it from being what was asked for."""
     report = Report(request)
-    async with opened(config, settings, hooks=AllowAll() if request.yes else hooks_of()) as host:
+    async with opened(config, settings, hooks=AllowAll() if request.yes else hooks_of(report.lines)) as host:
         try:
             await settled(host, settings)
             report.tell_servers(host)
@@ -92,6 +93,7 @@ class Report:
         self._output: Output = request.output
         self._steps = not request.quiet and request.output != "stream-json"
         self._answer = Answer()
+        self.lines = Lines()
 
     def tell_servers(self, host: Host) -> None:
         """How the servers are as the turn begins."""
@@ -109,7 +111,7 @@ class Report:
         elif self._output == "text":
             self._answer.show(event)
         if self._steps and (line := line_of(event)) is not None:
-            note(line)
+            self.lines.interject(line)  # a question about another call may be open
 
     def failed(self, error: McphostError) -> None:
         """Take note of an error that is no event, as it came before the turn."""
