@@ -1,19 +1,15 @@
 """Keeps a server's configured secrets out of what others said: it, or a web server that echoes a request."""
 
 from collections.abc import Iterator, Sequence
-from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
-from mcphost.redact import MASK, redact_args, redact_url, redact_value
+from mcphost.redact import MASK, SHORTEST, redact_args, redact_url, redact_value
 from mcphost.specs import ServerSpec
-
-_SHORTEST: Final = 6
-"""What is shorter is no secret, and stands in too many other words."""
 
 
 def secrets_of(spec: ServerSpec) -> tuple[str, ...]:
     """The secret values of a server's entry, the longest first."""
-    found = {value for value in _values(spec) if len(value) >= _SHORTEST}
+    found = {value for value in _values(spec) if len(value) >= SHORTEST}
     return tuple(sorted(found, key=len, reverse=True))
 
 

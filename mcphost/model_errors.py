@@ -16,7 +16,7 @@ from mcphost.endpoints import is_loopback
 from mcphost.errors import ModelError
 from mcphost.messages import Message
 from mcphost.net import causes
-from mcphost.redact import MASK
+from mcphost.redact import MASK, SHORTEST
 from mcphost.text import json_text, one_line, size_text
 
 _SAID = 400
@@ -60,7 +60,7 @@ class Endpoint:
 
     def without_key(self, error: ModelError) -> ModelError:
         """`error`, or where it quotes the key one that does not: endpoints repeat what they refuse."""
-        if not self.key or self.key not in f"{error.message}{error.hint}":
+        if not self.key or len(self.key) < SHORTEST or self.key not in f"{error.message}{error.hint}":
             return error
         hint = error.hint and error.hint.replace(self.key, MASK)
         message = error.message.replace(self.key, MASK)

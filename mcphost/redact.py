@@ -6,6 +6,9 @@ from typing import Final, cast
 
 MASK: Final = "***"
 
+SHORTEST: Final = 6
+"""What is shorter is no secret, and stands in too many other words to be masked in a text."""
+
 _SECRET_NAME = re.compile(
     r"key|token|secret|passw|passphrase|pwd|pat$|auth|credential|cookie|bearer|signature|^(?:ak|sk|sig|pw|pass)$",
     re.IGNORECASE,
