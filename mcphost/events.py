@@ -98,6 +98,22 @@ class ServerLog:
 
 
 @dataclass(frozen=True, slots=True)
+class ListChanged:
+    """A server's `what` are not the same any more. For its tools, `ServerChanged` tells."""
+
+    server: str
+    what: Literal["prompts", "resources"]
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceUpdated:
+    """A resource that was subscribed to has other contents, or one below it."""
+
+    server: str
+    uri: str
+
+
+@dataclass(frozen=True, slots=True)
 class Warned:
     """Something the user should know that stops nothing."""
 
@@ -136,6 +152,8 @@ Event = (
     | RoundUsage
     | ServerChanged
     | ServerLog
+    | ListChanged
+    | ResourceUpdated
     | Warned
     | Done
     | Failed
@@ -197,6 +215,10 @@ def to_json(event: Event) -> dict[str, Any]:  # noqa: C901 (one case an event)
             )
         case ServerLog(server, level, text):
             return {"type": "log", "server": server, "level": level, "text": text}
+        case ListChanged(server, what):
+            return {"type": "list_changed", "server": server, "what": what}
+        case ResourceUpdated(server, uri):
+            return {"type": "resource", "server": server, "uri": uri}
         case Warned(text):
             return {"type": "warning", "text": text}
         case Done(stop, text, usage, rounds):

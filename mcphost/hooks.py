@@ -1,11 +1,12 @@
 """What may decide: hooks are asked, and awaited. Events, which only tell, are in `events`."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from mcphost.catalog import matches
 from mcphost.config import Approve
+from mcphost.messages import Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,25 +39,85 @@ class Refuse:
 Decision = Allow | Refuse
 
 
+@dataclass(frozen=True, slots=True)
+class SamplingAsked:
+    """A server wants the host's model to answer `messages` (OpenAI chat messages, the system prompt first),
+    in at most `max_tokens` tokens. `tools` are the names of the functions that the model may call in its
+    answer, which the server would run itself."""
+
+    server: str
+    messages: Sequence[Message]
+    max_tokens: int
+    tools: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ElicitationAsked:
+    """A server wants something from the user: a form to be filled in, or a page to be visited.
+
+    `message` says why, in the server's words. `schema` describes the form's fields (MCP specification,
+    "Elicitation", restricted JSON Schema: an object of strings, numbers, booleans and choices), and is empty
+    when there is a `url`. That is never opened before the user has agreed to it.
+    """
+
+    server: str
+    message: str
+    schema: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Accept:
+    """The user agrees: `content` is the form as filled in, None for a page."""
+
+    content: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decline:
+    """The user says no; or, with `cancelled`, closed the question without an answer."""
+
+    cancelled: bool = False
+
+
+Answer = Accept | Decline
+
+
 class Hooks(Protocol):
-    """What a host asks. Implement it to decide; `NoHooks` decides where there is nobody to ask."""
+    """What a host asks. Implement it to decide; `NoHooks` decides where there is nobody to ask.
+
+    Whoever subclasses it need only implement `approve`: the others then refuse and decline.
+    """
 
     async def approve(self, asked: Asked) -> Decision:
         """Whether a call that the server's `approve` setting asks about may run."""
         ...
 
+    async def sample(self, asked: SamplingAsked) -> Decision:
+        """Whether a server may have the host's model answer. An `Allow`'s arguments are not looked at."""
+        return Refuse(f"{asked.server} wants the model to answer, and nobody can be asked whether it may")
 
-class NoHooks:
+    async def elicit(self, asked: ElicitationAsked) -> Answer:
+        """What the user answers to a server's question."""
+        del asked
+        return Decline()
+
+
+class NoHooks(Hooks):
     """Refuses whatever would have to be asked."""
 
     async def approve(self, asked: Asked) -> Decision:
         return Refuse(f"this call needs the user's approval ({asked.why}), and nobody can be asked here")
 
 
-class AllowAll:
-    """Approves whatever is asked: `--yes`."""
+class AllowAll(Hooks):
+    """Approves whatever is asked: `--yes`. Questions to the user are declined all the same."""
 
     async def approve(self, asked: Asked) -> Decision:
+        del asked
+        return Allow()
+
+    async def sample(self, asked: SamplingAsked) -> Decision:
         del asked
         return Allow()
 

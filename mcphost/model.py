@@ -1,6 +1,6 @@
 """The model: what a turn needs of one. `openai_model` has those behind an OpenAI-compatible endpoint."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from mcphost.assemble import Reply
@@ -30,8 +30,11 @@ class Model(Protocol):
         tools: Sequence[dict[str, Any]],
         tool_choice: ToolChoice,
         emit: Emit,
+        options: Mapping[str, Any] | None = None,
     ) -> Reply:
-        """Ask once. `emit` gets the text as it comes. Raises `ModelError`; what `emit` raises passes."""
+        """Ask once. `emit` gets the text as it comes. `options` are fields of this request, which go before
+        the model's own (`{"max_tokens": 200}`); left out where there are none. Raises `ModelError`; what
+        `emit` raises passes."""
         ...
 
     async def aclose(self) -> None: ...

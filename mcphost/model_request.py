@@ -70,17 +70,20 @@ class RequestWriter:
         tools: Sequence[dict[str, Any]],
         tool_choice: ToolChoice,
         lessons: Lessons,
+        options: Mapping[str, Any] | None = None,
     ) -> Request:
-        """One request. Raises TypeError or ValueError for what JSON cannot hold."""
+        """One request, with `options` of its own over those of all. Raises TypeError or ValueError for what
+        JSON cannot hold."""
         fields: dict[str, Any] = {
             "model": self._model,
             "messages": history.prepare(messages, self._dialect, reasoning=lessons.reasoning),
-            **self._sent_options(lessons),
+            **self._sent_options(lessons, options or {}),
         }
         warnings: list[str] = []
         if tools and tool_choice is not None:
             fields |= self._choice(tool_choice, lessons, warnings)
         fields["stream"] = True
+        fields.pop("stream_options", None)
         if lessons.stream_options:
             fields["stream_options"] = {"include_usage": True}
         fields |= self._extra_body
@@ -95,10 +98,10 @@ class RequestWriter:
             self._tools, self._tools_text = tools, dumps(tools)
         return self._tools_text
 
-    def _sent_options(self, lessons: Lessons) -> dict[str, Any]:
+    def _sent_options(self, lessons: Lessons, own: Mapping[str, Any]) -> dict[str, Any]:
         options = {
             name: value
-            for name, value in self._options.items()
+            for name, value in {**self._options, **own}.items()
             if value is not None and name not in lessons.unwanted
         }
         if lessons.completion_tokens and "max_tokens" in options:

@@ -108,13 +108,14 @@ class OpenAIModel:
         tools: Sequence[dict[str, Any]],
         tool_choice: ToolChoice,
         emit: Emit,
+        options: Mapping[str, Any] | None = None,
     ) -> Reply:
         """Ask once; see `Model`. A refusal that tells how to ask better is asked again, once for each reason.
 
         Pass the same `tools` list as long as they are the same: its JSON is then written only once.
         """
         try:
-            answer = await self._ask(messages, tools, tool_choice, emit)
+            answer = await self._ask(messages, tools, tool_choice, emit, options)
         except ModelError as exc:
             error = self._endpoint.without_key(exc)
             self._record_failure(error)
@@ -134,10 +135,11 @@ class OpenAIModel:
         tools: Sequence[dict[str, Any]],
         tool_choice: ToolChoice,
         emit: Emit,
+        options: Mapping[str, Any] | None,
     ) -> Reply:
         lessons, tried = self._lessons, {self._lessons}
         while True:
-            request = self._write(messages, tools, tool_choice, lessons)
+            request = self._write(messages, tools, tool_choice, lessons, options)
             if self._record is not nothing:  # reading it again costs time
                 self._record("request", model=self._endpoint.who, body=json.loads(request.content))
             try:
@@ -169,9 +171,10 @@ class OpenAIModel:
         tools: Sequence[dict[str, Any]],
         tool_choice: ToolChoice,
         lessons: Lessons,
+        options: Mapping[str, Any] | None,
     ) -> Request:
         try:
-            return self._writer.write(messages, tools, tool_choice, lessons)
+            return self._writer.write(messages, tools, tool_choice, lessons, options)
         except (TypeError, ValueError, RecursionError) as exc:
             raise ModelError(f"the request to {self._endpoint.who} cannot be written as JSON: {exc}") from exc
 

@@ -1,6 +1,6 @@
 """A model that answers from a list, for tests of what is around a model."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -28,9 +28,12 @@ class ScriptedModel:
         tools: Sequence[dict[str, Any]],
         tool_choice: ToolChoice,
         emit: Emit,
+        options: Mapping[str, Any] | None = None,
     ) -> Reply:
         step = self._steps[min(len(self.asked), len(self._steps) - 1)]
         self.asked.append({"messages": deepcopy(list(messages)), "tools": tools, "tool_choice": tool_choice})
+        if options:
+            self.asked[-1]["options"] = dict(options)
         if callable(step):
             step = await step()
         if isinstance(step, Exception):

@@ -23,10 +23,11 @@ from .scripted import ScriptedModel, calls, says
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 PUBLIC = (
-    "Allow AllowAll Approve Asked Attachment AuthRequired Call Catalog ChatReply Config ConfigError "
-    "ConnectFailed Decision Dialect Done Event Failed Hooks Host LimitReached Limits McphostError Message "
-    "Model ModelError NoHooks OpenAIModel Progress Reasoning Refuse Reply Result Round RoundUsage Route "
-    "Server ServerChanged ServerError ServerLog ServerLost ServerSpec Text ToolCall ToolChoice ToolError "
+    "Accept Allow AllowAll Answer Approve Asked Attachment AuthRequired Call Catalog ChatReply Config "
+    "ConfigError ConnectFailed Decision Decline Dialect Done ElicitationAsked Event Failed Hooks Host "
+    "LimitReached Limits ListChanged McphostError Message Model ModelError NoHooks OpenAIModel Progress "
+    "Reasoning Refuse Reply ResourceUpdated Result Round RoundUsage Route SamplingAsked Server "
+    "ServerChanged ServerError ServerLog ServerLost ServerSpec Text ToolCall ToolChoice ToolError "
     "ToolResult Turn Usage Warned __version__ "
 ).split()
 

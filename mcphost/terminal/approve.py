@@ -29,7 +29,7 @@ class Unattended(NoHooks):
         return await super().approve(asked)
 
 
-class TerminalHooks:
+class TerminalHooks(Hooks):
     """Shows each call whole and asks, one question at a time."""
 
     def __init__(self, lines: Lines) -> None:
