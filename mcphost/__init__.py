@@ -58,6 +58,15 @@ if TYPE_CHECKING:
     from mcphost.host import Host
     from mcphost.messages import Attachment, Message, ToolCall, ToolResult, Usage
     from mcphost.model import Model, Reply, ToolChoice
+    from mcphost.offers import (
+        Completion,
+        Contents,
+        Prompt,
+        PromptArgument,
+        PromptReply,
+        Resource,
+        ResourceTemplate,
+    )
     from mcphost.openai_model import OpenAIModel
     from mcphost.server import Server
     from mcphost.turn import ChatReply, Turn
@@ -115,6 +124,15 @@ _MODULES = {
     "mcphost.host": ("Host",),
     "mcphost.messages": ("Attachment", "Message", "ToolCall", "ToolResult", "Usage"),
     "mcphost.model": ("Model", "Reply", "ToolChoice"),
+    "mcphost.offers": (
+        "Completion",
+        "Contents",
+        "Prompt",
+        "PromptArgument",
+        "PromptReply",
+        "Resource",
+        "ResourceTemplate",
+    ),
     "mcphost.openai_model": ("OpenAIModel",),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
@@ -131,9 +149,11 @@ __all__ = [
     "Call",
     "Catalog",
     "ChatReply",
+    "Completion",
     "Config",
     "ConfigError",
     "ConnectFailed",
+    "Contents",
     "Decision",
     "Decline",
     "Dialect",
@@ -153,9 +173,14 @@ __all__ = [
     "NoHooks",
     "OpenAIModel",
     "Progress",
+    "Prompt",
+    "PromptArgument",
+    "PromptReply",
     "Reasoning",
     "Refuse",
     "Reply",
+    "Resource",
+    "ResourceTemplate",
     "ResourceUpdated",
     "Result",
     "Round",

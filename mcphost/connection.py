@@ -4,17 +4,20 @@ Imports the SDK, which takes about a second: `fleet` imports this module once th
 """
 
 import math
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import anyio
 import httpx2
+from anyio.abc import TaskGroup
 from mcp.client import Client, Transport
-from mcp_types import Implementation, JSONRPCMessage
+from mcp_types import Implementation, JSONRPCMessage, SamplingCapability, SamplingToolsCapability
 
 from mcphost import __version__
+from mcphost.answering import Answering
 from mcphost.config import Limits, ServerSpec
+from mcphost.desk import Desk
 from mcphost.errors import ConnectFailed, ServerError, ServerLost
 from mcphost.session import Session
 from mcphost.trace import Record, nothing
@@ -31,6 +34,8 @@ _PROBE_SECONDS: Final = 10.0
 _CLOSE_SECONDS: Final = 6.0
 _WATCH_SECONDS: Final = 0.25
 _ANSWER_SECONDS: Final = 2.0
+Ready = Callable[[Session, TaskGroup], Awaitable[None]]
+
 _CLIENT: Final = Implementation(name="mcphost", version=__version__)
 
 
@@ -61,7 +66,9 @@ def ways_to(spec: ServerSpec, *, known_legacy: bool) -> list[Way]:
 class Connector:
     """Connects to one server, by whichever way works, and holds the connection.
 
-    `launch` starts the server's process anew; `local` is the server itself when it lives in this process.
+    `desk` answers what the server asks, and `hear` is told what it says on its own: a notification's method
+    and params. `launch` starts the server's process anew; `local` is the server itself when it lives in this
+    process.
     """
 
     def __init__(
@@ -69,6 +76,8 @@ class Connector:
         spec: ServerSpec,
         *,
         limits: Limits,
+        desk: Desk,
+        hear: Callable[[str, Mapping[str, Any]], None],
         verdicts: Verdicts,
         launch: Callable[[], Awaitable[Child]],
         local: InProcessServer | None,
@@ -77,6 +86,8 @@ class Connector:
     ) -> None:
         self._spec = spec
         self._limits = limits
+        self._desk = desk
+        self._hear = hear
         self._verdicts = verdicts
         self._launch = launch
         self._local = local
@@ -88,13 +99,12 @@ class Connector:
             data = message.model_dump(by_alias=True, mode="json", exclude_unset=True)
             self._record(kind, server=self._spec.name, message=data)
 
-    async def hold(
-        self, child: Child | None, *, stop: anyio.Event, ready: Callable[[Session], Awaitable[None]]
-    ) -> None:
+    async def hold(self, child: Child | None, *, stop: anyio.Event, ready: Ready) -> None:
         """Connect, hand the session to `ready`, and return when `stop` is set.
 
-        `child` is the process when one has been started. Raises `ServerError` when no way led to a session
-        within `start_timeout`, and `ServerLost` when there was one and it ended.
+        `ready` is also given tasks that end with the connection, and must not raise. `child` is the process
+        when one has been started. Raises `ServerError` when no way led to a session within `start_timeout`,
+        and `ServerLost` when there was one and it ended.
         """
         spec = self._spec
         known_legacy = self._verdicts.is_legacy(spec)
@@ -128,24 +138,25 @@ class Connector:
         limit: float,
         *,
         stop: anyio.Event,
-        ready: Callable[[Session], Awaitable[None]],
+        ready: Ready,
         is_verdict: bool,
     ) -> None:
         """Connect in one way and hold the session. Raises `TimeoutError` past `limit` (loop's clock)."""
         probe = min(_PROBE_SECONDS, self._spec.start_timeout / 3)
-        wire = Wire(self._transport(way, child), probe_seconds=probe, trace=self._trace)
+        answering = Answering(self._spec.name, self._desk, self._hear)
+        wire = Wire(self._transport(way, child), probe_seconds=probe, trace=self._trace, hear=answering.hear)
         connected = False
         with anyio.CancelScope(deadline=limit) as scope:
             try:
-                async with Client(wire, mode=way.mode, client_info=_CLIENT, cache=None) as client:
-                    session = Session(self._spec, client, wire, child)
-                    session.tools = await session.list_tools()
+                async with self._client(wire, way, answering) as client:
+                    session = Session(self._spec, client, wire, child, answering)
+                    session.tools = await session.list("tools")
                     scope.deadline = math.inf
                     connected = True
                     if is_verdict:
                         self._verdicts.remember_legacy(self._spec)
-                    await ready(session)
                     async with anyio.create_task_group() as tg:
+                        await ready(session, tg)
                         if child is not None:
                             tg.start_soon(_watch, child, session, wire)
                         await _first(stop, wire.closed)
@@ -161,6 +172,19 @@ class Connector:
             raise TimeoutError
         if not stop.is_set():
             raise ServerLost(self._spec.name, "the server went away" + await last_words(child))
+
+    def _client(self, wire: Wire, way: Way, answering: Answering) -> Client:
+        return Client(
+            wire,
+            mode=way.mode,
+            client_info=_CLIENT,
+            cache=None,
+            sampling_callback=answering.sample,
+            sampling_capabilities=SamplingCapability(tools=SamplingToolsCapability()),
+            elicitation_callback=answering.elicit,
+            list_roots_callback=answering.roots,
+            log_level=self._spec.log_level or "info",
+        )
 
     def _transport(self, way: Way, child: Child | None) -> Transport:
         spec, limit = self._spec, self._limits.message_bytes

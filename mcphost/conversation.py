@@ -22,7 +22,7 @@ from mcphost.router import Emit
 class Tools(Protocol):
     """Where a turn's tools come from. The catalog may change between rounds, never within one."""
 
-    def catalog(self, dialect: Dialect) -> Catalog: ...
+    async def catalog(self, dialect: Dialect) -> Catalog: ...
 
     async def call_all(
         self, calls: Sequence[ToolCall], catalog: Catalog, emit: Emit, *, limits: Limits
@@ -62,7 +62,7 @@ async def run_turn(
         closing = tally.rounds >= limits.rounds or tally.calls >= limits.calls
         tally.rounds += 1
         await emit(Round(tally.rounds))
-        catalog = tools.catalog(model.dialect)
+        catalog = await tools.catalog(model.dialect)
         choice = "none" if closing else tool_choice
         reply = await _ask(messages, model, catalog, choice, emit, tally, may_be_empty=closing)
         if closing:

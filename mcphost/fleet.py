@@ -13,6 +13,8 @@ from anyio.abc import TaskGroup
 
 from mcphost import paths
 from mcphost.config import Config
+from mcphost.desk import Desk
+from mcphost.events import Event
 from mcphost.server import Server
 from mcphost.trace import Record, nothing
 from mcphost.transport.watchdog import Watchdog
@@ -22,8 +24,9 @@ from mcphost.verdicts import Verdicts
 class Fleet:
     """The servers of a `Config`. An async context manager: entering starts them all, leaving ends them all.
 
-    `changed` is told of every change of a server's state. `local` holds servers that live in this process,
-    by name: `MCPServer` or `Server` objects of the MCP SDK.
+    `changed` is told of every change of a server's state, `tell` of all else that happens on their side;
+    `desk` answers what they ask. `local` holds servers that live in this process, by name: `MCPServer` or
+    `Server` objects of the MCP SDK.
     """
 
     def __init__(
@@ -32,11 +35,14 @@ class Fleet:
         *,
         environ: Mapping[str, str],
         changed: Callable[[Server], None],
+        tell: Callable[[Event], None],
+        desk: Desk,
         local: Mapping[str, Any] | None = None,
         record: Record = nothing,
     ) -> None:
         self._limits = config.limits
         self._record = record
+        self._desk = desk
         self._local = dict(local or {})
         self._verdicts = Verdicts(paths.cache_folder() / "handshake.json")
         self._sdk: ModuleType | None = None
@@ -47,9 +53,11 @@ class Fleet:
         self.servers: dict[str, Server] = {
             spec.name: Server(
                 spec,
+                limits=config.limits,
                 environ=environ,
                 connector=self._connector,
                 changed=changed,
+                tell=tell,
                 start=self._start,
                 watchdog=self._watchdog,
             )
@@ -105,6 +113,8 @@ class Fleet:
         return self._sdk.Connector(
             server.spec,
             limits=self._limits,
+            desk=self._desk,
+            hear=server.offering.hear,
             verdicts=self._verdicts,
             launch=server.launch,
             local=local,

@@ -1,35 +1,44 @@
 """`Host`: everything put together, and the library's front door."""
 
 import json
+import math
 import os
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import anyio
 
 from mcphost import config as configuration
-from mcphost import paths
+from mcphost import finding, paths
 from mcphost.catalog import Catalog, ListedServer, Route, build
 from mcphost.config import Approve, Config, Limits
 from mcphost.conversation import ToolChoice, run_turn
+from mcphost.desk import Desk
 from mcphost.dialect import OPENAI, Dialect
 from mcphost.errors import ConfigError
 from mcphost.events import Event
+from mcphost.finding import gathered
 from mcphost.fleet import Fleet
 from mcphost.hooks import Hooks, NoHooks
 from mcphost.messages import Message, ToolCall, ToolResult
 from mcphost.model import Model
 from mcphost.naming import Names
+from mcphost.offers import Completion, Contents, Prompt, PromptReply, Resource, ResourceTemplate, prompt_reply
 from mcphost.router import Emit, Router
 from mcphost.server import Server
+from mcphost.server_entry import root_uri
 from mcphost.trace import Trace, nothing
 from mcphost.turn import ChatReply, Messages, Turn, as_messages, watched
 
 Source = str | Path | Mapping[str, Any] | Config | Sequence[str | Path] | None
 """A servers.json by its path, several, the same as a dict, or one that has been read."""
+
+
+_FRESH_SECONDS: Final = 2.0
+"""How long a round waits for lists that a server has said are others now."""
 
 
 class Host:
@@ -41,11 +50,13 @@ class Host:
             await host.ready()
             reply = await host.chat("What is the weather in Suzhou?", model="deepseek/deepseek-chat")
 
-    `hooks` decides about calls that need approval, `approve` is the policy for servers that have none of
-    their own. `only` keeps just these servers. `local` adds servers that live in this process, by name, as
-    `MCPServer` or `Server` objects of the MCP SDK. `model` is used where a call names none. `save` tells
-    whether attachments and overlong results are saved in the user's data folder, with their paths in the
-    results. `trace` is a file to append a record of all requests to. `environ` stands in for `os.environ`.
+    `hooks` decides about calls that need approval, and answers for the user what servers ask; `approve` is
+    the policy for servers that have none of their own. `only` keeps just these servers. `local` adds servers
+    that live in this process, by name, as `MCPServer` or `Server` objects of the MCP SDK. `model` is used
+    where a call names none, and answers where servers ask for that. `roots` are the folders that servers are
+    told to work in, where their own entries name none. `save` tells whether attachments and overlong results
+    are saved in the user's data folder, with their paths in the results. `trace` is a file to append a record
+    of all requests to. `environ` stands in for `os.environ`.
     """
 
     def __init__(
@@ -57,6 +68,7 @@ class Host:
         only: Iterable[str] = (),
         local: Mapping[str, Any] | None = None,
         model: Model | None = None,
+        roots: Iterable[str | Path] = (),
         save: bool = True,
         trace: Path | None = None,
         environ: Mapping[str, str] | None = None,
@@ -66,14 +78,28 @@ class Host:
         self._listeners: set[Callable[[Event], None]] = set()
         self._trace = Trace(trace) if trace is not None else None
         self._record = nothing if self._trace is None else self._trace.record
+        self._roots = tuple(roots)
         self._fleet = Fleet(
-            self.config, environ=self._environ, changed=self._changed, local=local, record=self._record
+            self.config,
+            environ=self._environ,
+            changed=self._changed,
+            tell=self._tell,
+            desk=Desk(
+                hooks=hooks or NoHooks(),
+                limits=self.config.limits,
+                model=self._sampled,
+                roots=self._roots_of,
+                tell=self._tell,
+            ),
+            local=local,
+            record=self._record,
         )
         self._names = Names(self.config.tools.naming)
         self._catalogs: dict[str, Catalog] = {}
         self._listed: dict[str, tuple[Any, ...]] = {}
         self._models: dict[str | None, Model] = {}
         self._model = model
+        self._last_model: Model | None = None
         self._router = Router(
             self._fleet.servers,
             limits=self.config.limits,
@@ -182,9 +208,10 @@ class Host:
     ) -> ChatReply:
         """Let the model answer, with the rounds of calls it takes. Raises `ModelError`, `ConfigError`."""
         conversation = as_messages(messages)
+        self._last_model = self.model(model)
         done = await run_turn(
             conversation,
-            model=self.model(model),
+            model=self._last_model,
             tools=_Toolbox(self, self._router),
             emit=_unheard,
             limits=limits or self.config.limits,
@@ -205,7 +232,7 @@ class Host:
 
         The last event is `Done` or `Failed`. Raises `ConfigError` when there is no model to ask.
         """
-        asked = self.model(model)
+        asked = self._last_model = self.model(model)
         conversation = as_messages(messages)
 
         async def run(emit: Emit) -> None:
@@ -254,9 +281,109 @@ class Host:
         if server.tools is not self._listed.get(server.name):
             self._listed[server.name] = server.tools
             self._catalogs.clear()
-        event = server.changed()
+        self._tell(server.changed())
+
+    def _tell(self, event: Event) -> None:
         for listener in tuple(self._listeners):
             listener(event)
+
+    def _sampled(self) -> Model:
+        """The model that answers for servers: the host's own, or else the one that was last asked."""
+        try:
+            return self.model()
+        except ConfigError:
+            if self._last_model is None:
+                raise
+            return self._last_model
+
+    def _roots_of(self, server: str) -> Sequence[str]:
+        own = self.config.servers[server].roots
+        return [root_uri(str(root), Path.cwd()) for root in self._roots] if own is None else own
+
+    async def prompts(self, server: str | None = None) -> list[Prompt]:
+        """The prompts that servers offer, or that one offers. Of several servers, one that fails is left out.
+
+        This and what follows raise `ConfigError` for what is not known or not clear, `ServerError` and
+        `ToolError` for the server's trouble, and `TimeoutError`.
+        """
+        return await gathered(self.servers, server, lambda one: one.offering.prompts())
+
+    async def get_prompt(
+        self, name: str, arguments: Mapping[str, object] | None = None, *, server: str | None = None
+    ) -> PromptReply:
+        """A prompt filled in, as messages for a model. `name` may also be `server/name`."""
+        found = finding.prompt(await self.prompts(server), name)
+        given = finding.arguments(found, arguments or {})
+        raw = await self.servers[found.server].offering.get_prompt(found.name, given)
+        return prompt_reply(raw, self._dialect())
+
+    async def resources(self, server: str | None = None) -> list[Resource]:
+        """The resources that servers list, or that one lists."""
+        return await gathered(self.servers, server, lambda one: one.offering.resources())
+
+    async def resource_templates(self, server: str | None = None) -> list[ResourceTemplate]:
+        """The templates of resources that servers list, or that one lists."""
+        return await gathered(self.servers, server, lambda one: one.offering.resource_templates())
+
+    async def read_resource(self, uri: str, *, server: str | None = None) -> tuple[Contents, ...]:
+        """What a resource holds. Without `server` it is read from the one that lists it or has a template for
+        it; one that does neither needs its server named, unless only one has resources at all."""
+        return await (await self._with_resource(uri, server)).offering.read_resource(uri)
+
+    async def subscribe(self, uri: str, *, server: str | None = None) -> None:
+        """Be told of a resource's changes, by `ResourceUpdated` events in `watch` and in turns."""
+        await (await self._with_resource(uri, server)).offering.subscribe(uri)
+
+    async def unsubscribe(self, uri: str, *, server: str | None = None) -> None:
+        """Take `subscribe` back."""
+        await (await self._with_resource(uri, server)).offering.unsubscribe(uri)
+
+    async def complete(
+        self,
+        value: str,
+        *,
+        argument: str,
+        prompt: str | None = None,
+        template: str | None = None,
+        context: Mapping[str, str] | None = None,
+        server: str | None = None,
+    ) -> Completion:
+        """What the `value` of an `argument` of a `prompt`, or of a variable of a resource `template`, may go
+        on with. `context` holds the other arguments so far. Nothing where the server does not complete."""
+        if prompt is not None:
+            found = finding.prompt(await self.prompts(server), prompt)
+            of, reference = found.server, {"name": found.name}
+        else:
+            templates = await self.resource_templates(server)
+            of = finding.template(templates, template or "").server
+            reference = {"uri": template or ""}
+        asked = {"name": argument, "value": value}
+        return await self.servers[of].offering.complete(reference, asked, context or {})
+
+    async def _with_resource(self, uri: str, server: str | None) -> Server:
+        if server is not None:
+            return finding.named(self.servers, server)
+        resources, templates = await self.resources(), await self.resource_templates()
+        return self.servers[finding.resource_server(uri, resources, templates)]
+
+    @asynccontextmanager
+    async def watch(self) -> AsyncGenerator[AsyncIterator[Event]]:
+        """What happens on the servers' side, in turns or not: `ServerChanged`, `ServerLog`, `ListChanged`,
+        `ResourceUpdated`, `Warned`. Waits for the next event for as long as it is iterated."""
+        send, receive = anyio.create_memory_object_stream[Event](math.inf)
+        self._listeners.add(send.send_nowait)
+        try:
+            with send, receive:
+                yield receive
+        finally:
+            self._listeners.discard(send.send_nowait)
+
+    async def set_roots(self, roots: Iterable[str | Path]) -> None:
+        """Have servers work in other folders from now on, but for those whose entries name their own."""
+        self._roots = tuple(roots)
+        for server in self.servers.values():
+            if server.spec.roots is None:
+                await server.roots_changed()
 
 
 class _Toolbox:
@@ -266,7 +393,10 @@ class _Toolbox:
         self._host = host
         self._router = router
 
-    def catalog(self, dialect: Dialect) -> Catalog:
+    async def catalog(self, dialect: Dialect) -> Catalog:
+        async with anyio.create_task_group() as tg:
+            for server in self._host.servers.values():
+                tg.start_soon(server.offering.fresh, _FRESH_SECONDS)
         return self._host.catalog(dialect)
 
     async def call_all(

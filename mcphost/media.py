@@ -147,14 +147,15 @@ def follow_up(results: Sequence[ToolResult], *, images: bool, audio: bool) -> Me
     parts: list[dict[str, Any]] = []
     for result in results:
         for attachment in result.attachments:
-            part = _part(attachment, images=images, audio=audio)
+            part = part_of(attachment, images=images, audio=audio)
             if part is not None:
                 label = f"From the result of {one_line(result.name, 80)}: {attachment.label}"
                 parts += [{"type": "text", "text": label}, part]
     return {"role": "user", "content": parts} if parts else None
 
 
-def _part(attachment: Attachment, *, images: bool, audio: bool) -> dict[str, Any] | None:
+def part_of(attachment: Attachment, *, images: bool, audio: bool) -> dict[str, Any] | None:
+    """An attachment as a part of a user message, None where an endpoint would not take it."""
     mime = attachment.mime_type
     if len(attachment.data) > _SENT_BYTES:
         return None

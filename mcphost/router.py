@@ -43,6 +43,7 @@ class Callee(Protocol):
         arguments: Mapping[str, Any],
         *,
         seconds: float,
+        longest: float | None = None,
         repeatable: bool = False,
         progress: ProgressFn | None = None,
     ) -> Mapping[str, Any]: ...
@@ -200,7 +201,12 @@ class Router:
         repeatable = any(route.annotations.get(hint) is True for hint in ("readOnlyHint", "idempotentHint"))
         try:
             raw = await server.call(
-                route.tool, given, seconds=seconds, repeatable=repeatable, progress=report
+                route.tool,
+                given,
+                seconds=seconds,
+                longest=server.spec.timeout_max or limits.call_seconds_max,
+                repeatable=repeatable,
+                progress=report,
             )
         except ServerLost as exc:
             unknown = "; whether the call took effect is unknown" if exc.sent else "; the call was not sent"

@@ -17,8 +17,10 @@ _MOST: Mapping[str, int] = {
     "rounds": 10_000,
     "parallel": 1_000,
     "call_seconds": 7 * 24 * 3600,
+    "call_seconds_max": 7 * 24 * 3600,
     "result_chars": 1_000_000_000,
     "calls": 1_000_000,
+    "sampling_tokens": 10_000_000,
     "message_bytes": 4 * 1024**3,
 }
 """The most of each limit that can be meant."""

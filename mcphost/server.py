@@ -1,16 +1,17 @@
-"""One server of a host: its state, calls to it, and the task that owns its connection and brings it back."""
+"""One server of a host: its state, requests to it, and the task that owns its connection and renews it."""
 
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import anyio
+from anyio.abc import TaskGroup
 
 from mcphost import paths
 from mcphost.backoff import FIRST_PAUSE, STEADY_SECONDS, pause
-from mcphost.config import ServerSpec, child_environment
+from mcphost.config import Limits, ServerSpec, child_environment
 from mcphost.errors import (
     AuthRequired,
     ConnectFailed,
@@ -19,14 +20,17 @@ from mcphost.errors import (
     ServerLost,
     ToolError,
 )
-from mcphost.events import ProgressFn, ServerChanged
+from mcphost.events import Event, ProgressFn, ServerChanged
 from mcphost.masking import mask, secrets_of
+from mcphost.offering import Offering
 from mcphost.transport.process import Child, StderrLog, spawn
 from mcphost.transport.watchdog import Watchdog
 
 if TYPE_CHECKING:
     from mcphost.connection import Connector
     from mcphost.session import Session
+
+T = TypeVar("T")
 
 State = Literal["disabled", "starting", "ready", "failed", "lost", "stopped"]
 """`failed` never was ready, `lost` was and is not; `stopped` was ended by us."""
@@ -39,16 +43,19 @@ class Server:
 
     `state`, since when (`since`, seconds since 1970), and `error` when it is `failed` or `lost`. `tools`:
     what it listed, as it came. `seconds`: from its last start to ready. `protocol` and `info`: the MCP
-    revision agreed on, the server's own name and version. `log`: the file with what it wrote to stderr.
+    revision agreed on, the server's own name and version; `instructions`, what it tells models about itself.
+    `log`: the file with what it wrote to stderr. `offering`: what it offers besides tools.
     """
 
     def __init__(
         self,
         spec: ServerSpec,
         *,
+        limits: Limits,
         environ: Mapping[str, str],
         connector: Callable[["Server"], "Awaitable[Connector]"],
         changed: Callable[["Server"], None],
+        tell: Callable[[Event], None],
         start: Callable[["Server"], bool],
         watchdog: Watchdog,
     ) -> None:
@@ -60,14 +67,17 @@ class Server:
         self.seconds: float | None = None
         self.protocol: str | None = None
         self.info: str | None = None
+        self.instructions: str | None = None
         self.log: Path | None = None
         self._environ = environ
         self._connector = connector
         self._changed = changed
+        self._seconds = spec.timeout or limits.call_seconds
         self._start = start
         self._watchdog = watchdog
         self._complained = False
         self._secrets = secrets_of(spec)
+        self.offering = Offering(self, tell=tell, relisted=self._relisted)
         self._stderr: StderrLog | None = None
         self._session: Session | None = None
         self._reconnecting = anyio.Lock()
@@ -130,6 +140,7 @@ class Server:
         arguments: Mapping[str, Any],
         *,
         seconds: float,
+        longest: float | None = None,
         repeatable: bool = False,
         progress: ProgressFn | None = None,
     ) -> Mapping[str, Any]:
@@ -139,12 +150,29 @@ class Server:
         was not received, or when it is `repeatable` (the tool is read-only or idempotent). Raises as
         `Session.call` does, and `ConnectFailed` when there is no connection to be had.
         """
+        return await self.request(
+            lambda session, left: session.call(
+                tool, arguments, seconds=left, longest=longest, progress=progress
+            ),
+            seconds=seconds,
+            repeatable=repeatable,
+        )
+
+    async def request(
+        self,
+        ask: Callable[["Session", float], Awaitable[T]],
+        *,
+        seconds: float | None = None,
+        repeatable: bool,
+    ) -> T:
+        """What `ask` gets from the session in the seconds that it is given. As `call` does for a call."""
+        seconds = seconds or self._seconds
         deadline = anyio.current_time() + seconds
         for last in (False, True):
             session = await self._available(deadline)
             left = max(0.0, deadline - anyio.current_time())
             try:
-                return await session.call(tool, arguments, seconds=left, progress=progress)
+                return await ask(session, left)
             except ServerLost as exc:
                 self._mask(exc)
                 if last or (exc.sent and not repeatable):
@@ -201,10 +229,12 @@ class Server:
         child: Child | None = None
         began = time.monotonic()
 
-        async def ready(session: "Session") -> None:
+        async def ready(session: "Session", tasks: TaskGroup) -> None:
             self._session, self.tools = session, session.tools
             self.protocol, self.info = session.protocol, session.server
+            self.instructions = session.instructions
             self.seconds = time.monotonic() - began
+            self.offering.begin(session, tasks)
             self._become("ready")
 
         try:
@@ -274,6 +304,20 @@ class Server:
         """The last lines that its process wrote to stderr."""
         lines = self._stderr.tail(count) if self._stderr is not None else []
         return [mask(line, self._secrets) for line in lines]
+
+    async def roots_changed(self) -> None:
+        """Tell the server that its roots are others now, where it is connected."""
+        if self._session is not None:
+            await self._session.roots_changed()
+
+    def masked(self, text: str) -> str:
+        """`text` without the secrets of the server's own entry."""
+        return mask(text, self._secrets)
+
+    def _relisted(self, tools: tuple[Any, ...]) -> None:
+        """The server has other tools now."""
+        self.tools = tools
+        self._changed(self)
 
     def _mask(self, error: McphostError) -> None:
         """Keep the secrets of the server's own entry out of what it, or a web server, said."""

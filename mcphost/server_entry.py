@@ -4,13 +4,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from mcphost import envfile
 from mcphost.documents import as_list, as_object, fold, kind, nearest, suggestion
 from mcphost.endpoints import check_url
 from mcphost.fields import Fields
-from mcphost.specs import Approve, ServerSpec, ServerType
+from mcphost.specs import Approve, LogLevel, ServerSpec, ServerType
 from mcphost.spellings import TYPES, Spelled, spell
 from mcphost.variables import Inputs, Scope
 
@@ -81,6 +81,9 @@ def _read(name: str, fields: Fields, spelled: Spelled, folder: Path, enabled: bo
         trust_annotations=fields.flag("trust_annotations") is True,
         validate_arguments=validate is not False,
         timeout=fields.seconds("timeout"),
+        timeout_max=fields.seconds("timeout_max"),
+        log_level=_log_level(fields),
+        roots=_roots(fields, folder),
         start_timeout=60.0 if start_timeout is None else start_timeout,
         prefix=prefix if isinstance(prefix, str) else None,
     )
@@ -222,6 +225,26 @@ def _approve(fields: Fields) -> Approve | None:
     if freed:
         return Approve(mode="except", tools=freed)
     return Approve(mode="only", tools=asked) if asked else None
+
+
+def _log_level(fields: Fields) -> LogLevel | None:
+    given = fields.text("log_level")
+    known = {str(level): level for level in get_args(LogLevel)}
+    if given is not None and given.lower() not in known:
+        fields.complain(f"log_level must be one of {', '.join(known)}{suggestion(given, known)}")
+    return known.get(given.lower()) if given is not None else None
+
+
+def _roots(fields: Fields, folder: Path) -> tuple[str, ...] | None:
+    """Folders as file URIs; a relative one starts from `folder`."""
+    if "roots" not in fields.values:
+        return None
+    return tuple(root_uri(text, folder) for text in fields.words("roots"))
+
+
+def root_uri(text: str, folder: Path) -> str:
+    """A folder, or a URI, as a file URI (MCP specification, "Roots": file URIs only, for now)."""
+    return text if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", text) else (folder / text).absolute().as_uri()
 
 
 def _is_json(value: object) -> bool:

@@ -1,69 +1,130 @@
-"""A connected server: what it is, its tools, and calls to it until it ends."""
+"""A connected server: what it is and offers, and requests to it until it ends."""
 
-from collections.abc import Mapping
-from typing import Any, Final, cast
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Any, Final, TypeVar, cast
 
 import anyio
+from anyio.abc import TaskGroup
 from mcp.client import Client
+from mcp.client.session import ClientSession
+from mcp.client.subscriptions import SubscriptionLost
 from mcp.shared.exceptions import MCPError
-from mcp_types import METHOD_NOT_FOUND, REQUEST_TIMEOUT, PaginatedRequestParams
+from mcp_types import (
+    METHOD_NOT_FOUND,
+    URL_ELICITATION_REQUIRED,
+    EmptyResult,
+    ListPromptsResult,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    PromptReference,
+    ResourceTemplateReference,
+    RootsListChangedNotification,
+    SetLevelRequest,
+    SetLevelRequestParams,
+)
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import BaseModel, ValidationError
 
+from mcphost.answering import REFUSED, Answering
 from mcphost.config import ServerSpec
 from mcphost.errors import ServerLost, ToolError
 from mcphost.events import ProgressFn
+from mcphost.listening import Listening
+from mcphost.offers import What
 from mcphost.transport.process import Child
 from mcphost.transport.wire import Wire
 from mcphost.trouble import explain, http_status, is_closed, last_words, retry_after, rpc_data
 
 PAGES: Final = 1000
-"""More pages of tools than this is a server that pages forever."""
+"""More pages of a list than this is a server that pages forever."""
+
+T = TypeVar("T")
+Page = ListToolsResult | ListPromptsResult | ListResourcesResult | ListResourceTemplatesResult
+
+_LISTS: Final[Mapping[What, tuple[str, Callable[..., Awaitable[Page]]]]] = {
+    "tools": ("tools", ClientSession.list_tools),
+    "prompts": ("prompts", ClientSession.list_prompts),
+    "resources": ("resources", ClientSession.list_resources),
+    "templates": ("resourceTemplates", ClientSession.list_resource_templates),
+}
 
 
 class Session:
-    """A connected server. Calls may come from any task; its `Connector` alone opens and closes it."""
+    """A connected server. Requests may come from any task; its `Connector` alone opens and closes it."""
 
-    def __init__(self, spec: ServerSpec, client: Client, wire: Wire, child: Child | None) -> None:
+    def __init__(
+        self,
+        spec: ServerSpec,
+        client: Client,
+        wire: Wire,
+        child: Child | None,
+        answering: Answering,
+    ) -> None:
         self._spec = spec
         self._client = client
         self._wire = wire
         self._child = child
+        self._answering = answering
         info = client.server_info
         self.protocol = client.protocol_version
         self.server = f"{info.name} {info.version}".strip() if info is not None else ""
         self.instructions = client.instructions
+        self.capabilities = client.server_capabilities.model_dump(by_alias=True, exclude_none=True)
         self.tools: tuple[Any, ...] = ()
+        self._listening: Listening | None = None
 
-    async def list_tools(self) -> tuple[Any, ...]:
-        """The server's tools as they came, of all pages: JSON objects, or whatever stood in their place."""
-        tools: list[Any] = []
-        cursor: str | None = None
-        seen: set[str] = set()
-        for _ in range(PAGES):
-            try:
-                page = await self._client.session.list_tools(params=PaginatedRequestParams(cursor=cursor))
-            except MCPError as exc:
-                if exc.code == METHOD_NOT_FOUND and not tools:
-                    return ()
-                raise
-            listed = self._wire.take(page.meta).get("tools")
-            tools.extend(cast("list[Any]", listed) if isinstance(listed, list) else [])
-            cursor = page.next_cursor
-            if not cursor or cursor in seen:
-                break
-            seen.add(cursor)
-        return tuple(tools)
+    @property
+    def is_modern(self) -> bool:
+        """Whether it speaks a revision without a handshake (2026-07-28 and later)."""
+        return self.protocol in MODERN_PROTOCOL_VERSIONS
 
     @property
     def over(self) -> bool:
         """Whether the connection has ended, or leads nowhere any more."""
         return self._wire.closed.is_set()
 
+    async def list(self, what: What) -> tuple[Any, ...]:
+        """A list of the server's as it came, of all pages: JSON objects, or whatever stood in their place.
+        Empty where the server has no such list. Raises the SDK's errors."""
+        key, request = _LISTS[what]
+        items: list[Any] = []
+        cursor: str | None = None
+        seen: set[str] = set()
+        for _ in range(PAGES):
+            try:
+                page = await request(self._client.session, params=PaginatedRequestParams(cursor=cursor))
+            except MCPError as exc:
+                if exc.code == METHOD_NOT_FOUND and not items:
+                    return ()
+                raise
+            listed = self._wire.take(page.meta).get(key)
+            items.extend(cast("list[Any]", listed) if isinstance(listed, list) else [])
+            cursor = page.next_cursor
+            if not cursor or cursor in seen:
+                break
+            seen.add(cursor)
+        return tuple(items)
+
+    async def fetch(self, what: What, *, seconds: float) -> tuple[Any, ...]:
+        """A list of the server's, empty where it does not offer such things. Raises as `call` does."""
+        if what != "tools" and ("resources" if what == "templates" else what) not in self.capabilities:
+            return ()
+        try:
+            with anyio.fail_after(seconds):
+                return await self.list(what)
+        except MCPError as exc:
+            raise await self._failed(exc, seconds) from exc
+        except ValidationError as exc:
+            raise ToolError(f"the server's answer is not MCP: {explain(self._spec, exc).reason}") from exc
+
     async def answers(self, seconds: float) -> bool:
         """Whether the server still answers anything at all."""
         with anyio.move_on_after(seconds):
             try:
-                if self.protocol in MODERN_PROTOCOL_VERSIONS:
+                if self.is_modern:
                     await self._client.session.send_discover(self.protocol)
                 else:
                     await self._client.session.send_ping()
@@ -73,32 +134,155 @@ class Session:
         return False
 
     async def call(
-        self, tool: str, arguments: Mapping[str, Any], *, seconds: float, progress: ProgressFn | None = None
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        *,
+        seconds: float,
+        longest: float | None = None,
+        progress: ProgressFn | None = None,
     ) -> Mapping[str, Any]:
         """Call a tool; its `CallToolResult` as the server sent it.
 
         Raises `ToolError` when the server refuses the call, `TimeoutError` when it does not answer within
-        `seconds`, `AuthRequired`, and `ServerLost` when it went away, with whether the call was sent.
+        `seconds` of the call or of its last progress, at most within `longest`, `AuthRequired`, and
+        `ServerLost` when it went away, with whether the call was sent.
         """
+        for consented in (False, True):
+            try:
+                return await self._asked(
+                    lambda report: self._client.call_tool(tool, dict(arguments), progress_callback=report),
+                    seconds=seconds,
+                    longest=longest,
+                    progress=progress,
+                )
+            except MCPError as exc:
+                if consented or not await self._visited(exc, seconds):
+                    raise await self._failed(exc, seconds) from exc
+        raise AssertionError("unreachable")
+
+    async def _visited(self, exc: MCPError, seconds: float) -> bool:
+        """Whether a call was refused until the user has visited some pages, and they have been.
+
+        MCP specification 2025-11-25, "Elicitation", URL mode: the request may be sent again then.
+        """
+        pages: Any = rpc_data(exc).get("elicitations")
+        if exc.code != URL_ELICITATION_REQUIRED or not isinstance(pages, list):
+            return False
+        return await self._answering.visit(cast("list[Any]", pages), seconds)
+
+    async def get_prompt(
+        self, name: str, arguments: Mapping[str, str], *, seconds: float
+    ) -> Mapping[str, Any]:
+        """A prompt filled in: the server's `GetPromptResult`. Raises as `call` does."""
+        return await self._request(lambda: self._client.get_prompt(name, dict(arguments)), seconds)
+
+    async def read(self, uri: str, *, seconds: float) -> Mapping[str, Any]:
+        """A resource: the server's `ReadResourceResult`. Raises as `call` does."""
+        return await self._request(lambda: self._client.read_resource(uri), seconds)
+
+    async def complete(
+        self,
+        reference: Mapping[str, str],
+        argument: Mapping[str, str],
+        context: Mapping[str, str],
+        *,
+        seconds: float,
+    ) -> Mapping[str, Any]:
+        """What the value of an argument may go on with: the server's `CompleteResult`.
+
+        `reference` names a prompt (`{"name": …}`) or a template (`{"uri": …}`). Raises as `call` does.
+        """
+        of = (
+            PromptReference(type="ref/prompt", name=reference["name"])
+            if "name" in reference
+            else ResourceTemplateReference(type="ref/resource", uri=reference["uri"])
+        )
+        return await self._request(
+            lambda: self._client.complete(of, dict(argument), dict(context) or None), seconds
+        )
+
+    def begin(self, tasks: TaskGroup, *, missed: Callable[[], None]) -> None:
+        """Once, first of all: `tasks` hold what listens to the server, and end with the connection; `missed`
+        is told when notices may have been lost."""
+        if self.is_modern:
+            self._listening = Listening(self._client, tasks, missed=missed)
+
+    async def attend(self, uris: frozenset[str]) -> None:
+        """Have the server tell of changes to its lists and to these resources, and log as it should. Raises
+        as `call` does."""
+        seconds = self._spec.start_timeout
+        if not self.is_modern and self._spec.log_level and "logging" in self.capabilities:
+            request = SetLevelRequest(params=SetLevelRequestParams(level=self._spec.log_level))
+            await self._request(lambda: self._client.session.send_request(request, EmptyResult), seconds)
+        await self.listen(uris, before=frozenset(), seconds=seconds)
+
+    async def listen(self, uris: frozenset[str], *, before: frozenset[str], seconds: float) -> None:
+        """Be told of changes to the resources `uris`, instead of those of `before`. Raises as `call` does,
+        and `ToolError` where the server does not tell."""
+        if self._listening is not None:
+            try:
+                with anyio.fail_after(seconds):
+                    honored = await self._listening.to(uris)
+            except MCPError as exc:
+                raise await self._failed(exc, seconds) from exc
+            except SubscriptionLost as exc:
+                raise ToolError(f"the server ended what tells of changes: {exc}") from exc
+            if silent := (uris - before) - honored:
+                raise ToolError(f"the server does not tell of changes to {', '.join(sorted(silent))}")
+            return
+        if uris - before and not self.capabilities.get("resources", {}).get("subscribe"):
+            raise ToolError("the server does not tell of changes to resources")
+        for uri in sorted(uris - before):
+            await self._request(partial(self._client.subscribe_resource, uri), seconds)  # pyright: ignore[reportDeprecated]
+        for uri in sorted(before - uris):
+            await self._request(partial(self._client.unsubscribe_resource, uri), seconds)  # pyright: ignore[reportDeprecated]
+
+    async def roots_changed(self) -> None:
+        """Tell that the roots are others. Where there is no handshake, they are asked for each time."""
+        if not self.is_modern and not self.over:
+            await self._client.session.send_notification(RootsListChangedNotification())
+
+    async def _request(self, send: Callable[[], Awaitable[BaseModel]], seconds: float) -> Mapping[str, Any]:
+        """The raw result of a request without progress."""
+        try:
+            return await self._asked(lambda _: send(), seconds=seconds)
+        except MCPError as exc:
+            raise await self._failed(exc, seconds) from exc
+
+    async def _asked(
+        self,
+        send: Callable[[Any], Awaitable[BaseModel]],
+        *,
+        seconds: float,
+        longest: float | None = None,
+        progress: ProgressFn | None = None,
+    ) -> Mapping[str, Any]:
+        """The raw result of a request. `send` is given what takes the server's progress reports."""
         if self.over:
             raise ServerLost(self._spec.name, "the server went away", sent=False)
         try:
-            with anyio.fail_after(seconds + 1):  # also bounds the wait for a server that does not read
-                result = await self._client.call_tool(
-                    tool, dict(arguments), read_timeout_seconds=seconds, progress_callback=progress
-                )
-        except MCPError as exc:
-            raise await self._call_failed(exc, seconds) from exc
+            with self._answering.patience.waiting(seconds, longest) as deadline:
+
+                async def report(done: float, total: float | None, message: str | None) -> None:
+                    deadline.progress()
+                    if progress is not None:
+                        await progress(done, total, message)
+
+                result = await send(report)
         except TimeoutError as exc:
             raise TimeoutError(_no_answer(seconds)) from exc
-        except RuntimeError as exc:  # a result of a kind that needs an answer from us, which we did not offer
-            raise ToolError(f"the server asks for something this host does not offer: {exc}") from exc
-        return self._wire.take(result.meta)
+        except ValidationError as exc:
+            raise ToolError(f"the server's answer is not MCP: {explain(self._spec, exc).reason}") from exc
+        except RuntimeError as exc:  # it asked for more than ten rounds of input
+            raise ToolError(f"the server keeps asking for input: {exc}") from exc
+        meta: Any = getattr(result, "meta", None)
+        return self._wire.take(meta)
 
-    async def _call_failed(self, exc: MCPError, seconds: float) -> Exception:
+    async def _failed(self, exc: MCPError, seconds: float) -> Exception:
         name, data, status = self._spec.name, rpc_data(exc), http_status(exc)
-        if exc.code == REQUEST_TIMEOUT:
-            return TimeoutError(_no_answer(seconds))
+        if data.get(REFUSED):
+            return ToolError(f"the call needs something from us that was refused: {exc.message}")
         if status in (401, 403):
             return explain(self._spec, exc)
         if data.get("session") and (status == 404 or (status == 400 and "session" in exc.message.lower())):

@@ -15,6 +15,10 @@ ServerType = Literal["stdio", "http", "sse", "url", "builtin", "object"]
 """`url`: no type is given, so streamable HTTP, then SSE. `object`: a server object handed over in code."""
 
 
+LogLevel = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
+"""MCP specification, "Logging": the least severe first."""
+
+
 class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
@@ -33,7 +37,9 @@ class Approve(_Frozen):
 class ServerSpec(_Frozen):
     """One server. Times are in seconds.
 
-    `approve` and `timeout` are None where the command's or the limits' own value holds. `problem` says why
+    `approve`, `timeout` and `timeout_max` are None where the command's or the limits' own value holds.
+    `log_level` is the least severe of what it logs that is wanted. `roots` are the folders (file URIs) that
+    it is told to work in, None where the host's own hold. `problem` says why
     the server cannot start, and `hint` what to do about it: it is shown as failed, the others start. `source`
     is the file it stands in, None for a configuration built in code.
     """
@@ -55,6 +61,9 @@ class ServerSpec(_Frozen):
     trust_annotations: bool = False
     validate_arguments: bool = True
     timeout: float | None = None
+    timeout_max: float | None = None
+    log_level: LogLevel | None = None
+    roots: tuple[str, ...] | None = None
     start_timeout: float = 60.0
     prefix: str | None = None
     builtin: str | None = None
@@ -87,13 +96,19 @@ class ServerSpec(_Frozen):
 
 class Limits(_Frozen):
     """Where the host stops: per turn, except `call_seconds`, `result_chars` (a call) and `message_bytes`
-    (one message of a server)."""
+    (one message of a server).
+
+    `call_seconds_max` is what a call may take whose server reports progress. `sampling_tokens` is the
+    longest answer, in tokens, that a server may ask of the host's model.
+    """
 
     rounds: int = 20
     parallel: int = 8
     call_seconds: float = 60.0
+    call_seconds_max: float = 600.0
     result_chars: int = 100_000
     calls: int = 200
+    sampling_tokens: int = 4096
     message_bytes: int = 256 * 1024 * 1024
 
 

@@ -12,16 +12,17 @@ ORDER = (
     "redact jsonc variables envfile documents spellings written layout specs fields server_entry sections "
     "environment model_choice trust config masking verdicts "
     "naming schema_values schema_walk schema_keywords schema_refs schema_clean schema_merge schema_adapt "
-    "schema validation coercion complaints arguments media blocks content catalog hooks "
+    "schema validation coercion complaints arguments media blocks content offers catalog hooks "
     "model_errors sse thinking calls assemble history model_request model openai_model "
-    "transport trouble builtin session connection server fleet router turn conversation host "
+    "patience lists desk transport trouble builtin answering listening session connection offering server "
+    "finding fleet router turn conversation host "
     "demo terminal cli __main__"
 ).split()
 """Modules and packages from the bottom up: each may import those before it."""
 
 HOMES = {
-    "mcp": {"transport", "trouble", "session", "connection", "builtin", "demo"},
-    "mcp_types": {"transport", "trouble", "session", "connection", "builtin", "demo"},
+    "mcp": {"transport", "trouble", "answering", "listening", "session", "connection", "builtin", "demo"},
+    "mcp_types": {"transport", "trouble", "answering", "session", "connection", "builtin", "demo"},
     "openai": {"openai_model"},
     "httpx2": {"net", "transport", "trouble", "connection", "model_errors", "openai_model"},
     "rich": {"terminal"},

@@ -23,12 +23,13 @@ from .scripted import ScriptedModel, calls, says
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 PUBLIC = (
-    "Accept Allow AllowAll Answer Approve Asked Attachment AuthRequired Call Catalog ChatReply Config "
-    "ConfigError ConnectFailed Decision Decline Dialect Done ElicitationAsked Event Failed Hooks Host "
-    "LimitReached Limits ListChanged McphostError Message Model ModelError NoHooks OpenAIModel Progress "
-    "Reasoning Refuse Reply ResourceUpdated Result Round RoundUsage Route SamplingAsked Server "
-    "ServerChanged ServerError ServerLog ServerLost ServerSpec Text ToolCall ToolChoice ToolError "
-    "ToolResult Turn Usage Warned __version__ "
+    "Accept Allow AllowAll Answer Approve Asked Attachment AuthRequired Call Catalog ChatReply Completion "
+    "Config ConfigError ConnectFailed Contents Decision Decline Dialect Done ElicitationAsked Event "
+    "Failed Hooks Host LimitReached Limits ListChanged McphostError Message Model ModelError NoHooks "
+    "OpenAIModel Progress Prompt PromptArgument PromptReply Reasoning Refuse Reply Resource "
+    "ResourceTemplate ResourceUpdated Result Round RoundUsage Route SamplingAsked Server ServerChanged "
+    "ServerError ServerLog ServerLost ServerSpec Text ToolCall ToolChoice ToolError ToolResult Turn Usage "
+    "Warned __version__ "
 ).split()
 
 

@@ -1,9 +1,12 @@
 """What every transport passes through: results kept as they came, and lists that one bad tool cannot spoil.
 
 The SDK validates a whole result before anyone sees it, so one malformed tool costs the list and one unknown
-content block costs the result. Here the raw `result` objects of `tools/list` and `tools/call` are set aside,
-and the SDK gets the little of them that it acts on. Nothing is lost: `Wire.take` gives the
-raw ones back, as JSON, to be judged by code that repairs (`catalog`, `content`).
+content block costs the result. Here the raw `result` objects of lists, calls and reads are set aside, and the
+SDK gets the little of them that it acts on. Nothing is lost: `Wire.take` gives the raw ones back, as JSON, to
+be judged by code that repairs (`catalog`, `content`, `offers`).
+
+Notifications that are for the host are taken here too, in the order in which they come: what a server says
+before a result is known before the result is.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,7 +28,29 @@ from mcp_types import (
 from mcphost.transport.stdio import own_code
 
 _KEY: Final = "mcphost/raw"
-_WATCHED: Final = frozenset({"tools/list", "tools/call", "server/discover"})
+_SHOWN: Mapping[str, dict[str, Any]] = {
+    "tools/list": {"tools": []},
+    "tools/call": {"content": []},
+    "prompts/list": {"prompts": []},
+    "prompts/get": {"messages": []},
+    "resources/list": {"resources": []},
+    "resources/templates/list": {"resourceTemplates": []},
+    "resources/read": {"contents": []},
+    "completion/complete": {"completion": {"values": []}},
+}
+"""The methods whose results are set aside, and the least that the SDK takes for one."""
+_HEARD: Final = frozenset(
+    f"notifications/{what}"
+    for what in (
+        "message",
+        "tools/list_changed",
+        "prompts/list_changed",
+        "resources/list_changed",
+        "resources/updated",
+        "elicitation/complete",
+    )
+)
+"""The notifications that the host takes; the SDK gets the others."""
 
 
 class Wire:
@@ -33,14 +58,21 @@ class Wire:
 
     `probe_seconds`: how long `server/discover` may stay unanswered before it is answered here with "method
     not found". The SDK waits ten seconds, which is all that some hosts' files give a server to start in.
-    `trace` is told of every message, `send` or `receive`. `closed` is set when the server's side has ended.
+    `trace` is told of every message, `send` or `receive`; `hear` of the notifications for the host: the
+    method and its params. `closed` is set when the server's side has ended.
     """
 
     def __init__(
-        self, transport: Transport, *, probe_seconds: float, trace: Callable[[str, Any], None]
+        self,
+        transport: Transport,
+        *,
+        probe_seconds: float,
+        trace: Callable[[str, Any], None],
+        hear: Callable[[str, Mapping[str, Any]], None],
     ) -> None:
         self._transport = transport
         self._trace = trace
+        self._hear = hear
         self._probe_seconds = probe_seconds
         self._probe: JSONRPCRequest | None = None
         self._probe_deadline = 0.0
@@ -66,7 +98,9 @@ class Wire:
     def sending(self, item: SessionMessage) -> None:
         self._trace("send", item.message)
         match item.message:
-            case JSONRPCRequest(id=request_id, method=method) if method in _WATCHED:
+            case JSONRPCRequest(id=request_id, method=method) if (
+                method in _SHOWN or method == "server/discover"
+            ):
                 self._methods[str(request_id)] = method
                 if method == "server/discover":
                     self._probe = item.message
@@ -82,12 +116,25 @@ class Wire:
         with anyio.CancelScope() as self._reading:
             if self._probe is not None:
                 self._reading.deadline = self._probe_deadline
-            return self._received(await stream.receive())
+            while True:
+                item = await stream.receive()
+                if not self._heard(item):
+                    return self._received(item)
         # only a probe sets the deadline that ends the scope
         probe, self._probe = self._probe, None
         assert probe is not None
         silence = ErrorData(code=METHOD_NOT_FOUND, message="no answer to server/discover")
         return SessionMessage(JSONRPCError(jsonrpc="2.0", id=probe.id, error=silence))
+
+    def _heard(self, item: SessionMessage | Exception) -> bool:
+        """Whether it was a notification for the host, which is told then."""
+        if isinstance(item, Exception) or not isinstance(item.message, JSONRPCNotification):
+            return False
+        if item.message.method not in _HEARD:
+            return False
+        self._trace("receive", item.message)
+        self._hear(item.message.method, item.message.params or {})
+        return True
 
     def _received(self, item: SessionMessage | Exception) -> SessionMessage | Exception:
         if isinstance(item, Exception) or not isinstance(item.message, JSONRPCResponse | JSONRPCError):
@@ -102,11 +149,8 @@ class Wire:
         if method == "server/discover":
             self._probe = None
         if isinstance(message, JSONRPCResponse) and message.result.get("resultType") in (None, "complete"):
-            if method == "tools/list":
-                message.result = self._keep(message.result, _listing(message.result))
-            elif method == "tools/call":
-                failed = message.result.get("isError") is True
-                message.result = self._keep(message.result, {"content": [], "isError": failed})
+            if method is not None and method in _SHOWN:
+                message.result = self._keep(message.result, _shown(method, message.result))
         return item
 
     def _keep(self, raw: Mapping[str, Any], shown: dict[str, Any]) -> dict[str, Any]:
@@ -115,23 +159,31 @@ class Wire:
         return {**shown, "resultType": "complete", "_meta": {_KEY: self._count}}
 
 
-def _listing(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """What the SDK acts on in a list of tools: names, and arguments that are mirrored into HTTP headers."""
+def _shown(method: str, raw: Mapping[str, Any]) -> dict[str, Any]:
+    """What the SDK acts on in a result."""
+    shown: dict[str, Any] = {"tools": _tools(raw)} if method == "tools/list" else dict(_SHOWN[method])
+    if method == "tools/call":
+        shown["isError"] = raw.get("isError") is True
+    elif method.endswith("/list") or method == "resources/read":
+        shown |= {"ttlMs": 0, "cacheScope": "private"}
+        if cursor := raw.get("nextCursor"):
+            shown["nextCursor"] = str(cursor)
+    return shown
+
+
+def _tools(raw: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Of a list of tools their names, and the arguments that are mirrored into HTTP headers."""
     listed = raw.get("tools")
     tools = [
         cast("dict[str, Any]", tool)
         for tool in (cast("list[Any]", listed) if isinstance(listed, list) else [])
         if isinstance(tool, dict)
     ]
-    shown = [
+    return [
         {"name": tool["name"], "inputSchema": _header_schema(tool.get("inputSchema"))}
         for tool in tools
         if isinstance(tool.get("name"), str)
     ]
-    result: dict[str, Any] = {"tools": shown, "ttlMs": 0, "cacheScope": "private"}
-    if cursor := raw.get("nextCursor"):
-        result["nextCursor"] = str(cursor)
-    return result
 
 
 def _header_schema(schema: Any) -> dict[str, Any]:

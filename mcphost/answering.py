@@ -1,0 +1,101 @@
+"""What the server of one connection asks and says on its own, taken to the host's desk and back.
+
+The same whether it comes as a request of its own (revisions with a handshake) or inside a result that
+requires input (2026-07-28, SEP-2322).
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, cast
+
+import anyio
+from mcp.client import ClientRequestContext
+from mcp_types import (
+    CreateMessageRequestParams,
+    CreateMessageResult,
+    CreateMessageResultWithTools,
+    ElicitRequestParams,
+    ElicitResult,
+    ErrorData,
+    ListRootsResult,
+)
+
+from mcphost.desk import Desk, Refusal
+from mcphost.patience import Patience
+
+REFUSED: Final = "mcphost/refused"
+"""In the data of an error: it was we who refused what the server asked for."""
+
+
+class Answering:
+    """Answers one connection's server. Its calls do not run out of time while it is being answered."""
+
+    def __init__(self, server: str, desk: Desk, hear: Callable[[str, Mapping[str, Any]], None]) -> None:
+        self._server = server
+        self._desk = desk
+        self._hear = hear
+        self._visited: dict[str, anyio.Event] = {}
+        self.patience = Patience()
+
+    def hear(self, method: str, params: Mapping[str, Any]) -> None:
+        """A notification. That a page has been visited is for us, the others are for the host."""
+        if method != "notifications/elicitation/complete":
+            self._hear(method, params)
+        elif (page := self._visited.get(str(params.get("elicitationId")))) is not None:
+            page.set()
+
+    async def sample(
+        self, context: ClientRequestContext, params: CreateMessageRequestParams
+    ) -> CreateMessageResult | CreateMessageResultWithTools | ErrorData:
+        """`sampling/createMessage`: the host's model answers."""
+        del context
+        asked = params.model_dump(by_alias=True, mode="json", exclude_none=True)
+        try:
+            with self.patience.held():
+                answer = await self._desk.sample(self._server, asked)
+        except Refusal as exc:
+            return ErrorData(code=exc.code, message=str(exc), data={REFUSED: True})
+        several = isinstance(answer.get("content"), list)
+        return (CreateMessageResultWithTools if several else CreateMessageResult).model_validate(answer)
+
+    async def elicit(
+        self, context: ClientRequestContext, params: ElicitRequestParams
+    ) -> ElicitResult | ErrorData:
+        """`elicitation/create`: the user answers."""
+        del context
+        asked = params.model_dump(by_alias=True, mode="json", exclude_none=True)
+        try:
+            with self.patience.held():
+                answer = await self._desk.elicit(self._server, asked)
+        except Refusal as exc:
+            return ErrorData(code=exc.code, message=str(exc), data={REFUSED: True})
+        return ElicitResult.model_validate(answer)
+
+    async def roots(self, context: ClientRequestContext) -> ListRootsResult | ErrorData:
+        """`roots/list`."""
+        del context
+        return ListRootsResult.model_validate({"roots": self._desk.roots(self._server)})
+
+    async def visit(self, pages: list[Any], seconds: float) -> bool:
+        """Have the user visit the pages (URL elicitations) that a call was refused for: whether all are.
+
+        The server may tell when the user is done with one; `seconds` are waited for that.
+        """
+        wanted = [cast("dict[str, Any]", page) for page in pages if isinstance(page, dict)]
+        done = {str(page.get("elicitationId")): anyio.Event() for page in wanted}
+        self._visited |= done
+        try:
+            with self.patience.held():
+                for page in wanted:
+                    try:
+                        answer = await self._desk.elicit(self._server, {**page, "mode": "url"})
+                    except Refusal:
+                        return False
+                    if answer["action"] != "accept":
+                        return False
+                with anyio.move_on_after(seconds):
+                    for visited in done.values():
+                        await visited.wait()
+            return bool(wanted)
+        finally:
+            for page in done:
+                self._visited.pop(page, None)
