@@ -6,6 +6,7 @@ Takes and gives the JSON of MCP's requests, whichever revision they came by.
 import logging
 from collections.abc import Callable, Sequence
 from typing import Any, Final
+from urllib.parse import unquote, urlsplit
 
 from mcphost.config import Limits
 from mcphost.events import Event
@@ -52,4 +53,9 @@ class Desk:
 
     def roots(self, server: str) -> list[dict[str, Any]]:
         """The roots for a server, as MCP has them."""
-        return [{"uri": uri} for uri in self._roots(server)]
+        return [{"uri": uri, "name": _name(uri)} for uri in self._roots(server)]
+
+
+def _name(uri: str) -> str:
+    """What people call a folder: its last part."""
+    return unquote(urlsplit(uri).path).rstrip("/").rpartition("/")[2] or uri

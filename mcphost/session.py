@@ -1,7 +1,6 @@
 """A connected server: what it is and offers, and requests to it until it ends."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
 from typing import Any, Final, TypeVar, cast
 
 import anyio
@@ -13,6 +12,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import (
     METHOD_NOT_FOUND,
     URL_ELICITATION_REQUIRED,
+    ClientRequest,
     EmptyResult,
     ListPromptsResult,
     ListResourcesResult,
@@ -24,6 +24,10 @@ from mcp_types import (
     RootsListChangedNotification,
     SetLevelRequest,
     SetLevelRequestParams,
+    SubscribeRequest,
+    SubscribeRequestParams,
+    UnsubscribeRequest,
+    UnsubscribeRequestParams,
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, ValidationError
@@ -213,8 +217,8 @@ class Session:
         as `call` does."""
         seconds = self._spec.start_timeout
         if not self.is_modern and self._spec.log_level and "logging" in self.capabilities:
-            request = SetLevelRequest(params=SetLevelRequestParams(level=self._spec.log_level))
-            await self._request(lambda: self._client.session.send_request(request, EmptyResult), seconds)
+            level = SetLevelRequestParams(level=self._spec.log_level)
+            await self._send(SetLevelRequest(params=level), seconds)
         await self.listen(uris, before=frozenset(), seconds=seconds)
 
     async def listen(self, uris: frozenset[str], *, before: frozenset[str], seconds: float) -> None:
@@ -234,14 +238,18 @@ class Session:
         if uris - before and not self.capabilities.get("resources", {}).get("subscribe"):
             raise ToolError("the server does not tell of changes to resources")
         for uri in sorted(uris - before):
-            await self._request(partial(self._client.subscribe_resource, uri), seconds)  # pyright: ignore[reportDeprecated]
+            await self._send(SubscribeRequest(params=SubscribeRequestParams(uri=uri)), seconds)
         for uri in sorted(before - uris):
-            await self._request(partial(self._client.unsubscribe_resource, uri), seconds)  # pyright: ignore[reportDeprecated]
+            await self._send(UnsubscribeRequest(params=UnsubscribeRequestParams(uri=uri)), seconds)
 
     async def roots_changed(self) -> None:
         """Tell that the roots are others. Where there is no handshake, they are asked for each time."""
         if not self.is_modern and not self.over:
             await self._client.session.send_notification(RootsListChangedNotification())
+
+    async def _send(self, request: ClientRequest, seconds: float) -> None:
+        """A request that is answered with nothing."""
+        await self._request(lambda: self._client.session.send_request(request, EmptyResult), seconds)
 
     async def _request(self, send: Callable[[], Awaitable[BaseModel]], seconds: float) -> Mapping[str, Any]:
         """The raw result of a request without progress."""

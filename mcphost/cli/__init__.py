@@ -13,6 +13,7 @@ import click
 
 from mcphost import __version__
 from mcphost.cli.bridge import call, chat, demo, run, servers, tools
+from mcphost.cli.offers import prompts, read, resources
 from mcphost.errors import McphostError
 from mcphost.terminal.output import Closed, complain, prepare_streams
 
@@ -47,7 +48,7 @@ def cli() -> None:
     """
 
 
-_COMMANDS: Final = (run, chat, tools, call, servers, demo)
+_COMMANDS: Final = (run, chat, tools, call, prompts, resources, read, servers, demo)
 """In the order in which one meets them."""
 
 for command in _COMMANDS:

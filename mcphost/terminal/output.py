@@ -27,6 +27,17 @@ def write(text: str, *, end: str = "\n") -> None:
         raise McphostError(f"standard output cannot be written: {exc.strerror}") from exc
 
 
+def write_bytes(data: bytes) -> None:
+    """Bytes, to stdout as they are. Raises as `write` does."""
+    sys.stdout.flush()
+    try:
+        sys.stdout.buffer.write(data)
+    except BrokenPipeError:
+        abandon_stdout()
+        raise Closed from None
+    write("", end="")
+
+
 def write_json(data: Any, *, indent: int | None = None) -> None:
     write(json_line(data, indent=indent))
 
