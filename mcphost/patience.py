@@ -16,7 +16,7 @@ class Deadline:
     the most."""
 
     def __init__(self, scope: anyio.CancelScope, seconds: float, longest: float) -> None:
-        self._scope = scope
+        self.scope = scope
         self._seconds = seconds
         self._left = seconds
         self._longest = longest
@@ -25,17 +25,17 @@ class Deadline:
     def progress(self) -> None:
         """The server has shown that it is at work."""
         self._left = self._seconds
-        if self._scope.deadline != math.inf:
+        if self.scope.deadline != math.inf:
             self.resume(0.0)
 
     def pause(self) -> None:
-        self._left = self._scope.deadline - anyio.current_time()
-        self._scope.deadline = math.inf
+        self._left = self.scope.deadline - anyio.current_time()
+        self.scope.deadline = math.inf
 
     def resume(self, paused: float) -> None:
         """Let time go on after `paused` seconds that do not count."""
         self._began += paused
-        self._scope.deadline = min(anyio.current_time() + self._left, self._began + self._longest)
+        self.scope.deadline = min(anyio.current_time() + self._left, self._began + self._longest)
 
 
 class Patience:
