@@ -9,10 +9,11 @@ from mcphost import config as configuration
 from mcphost.config import Config
 from mcphost.errors import AuthRequired, ConfigError, ConnectFailed, McphostError, ToolError
 from mcphost.events import attachment_json
-from mcphost.hooks import AllowAll
+from mcphost.hooks import Allow, Answer, Asked, Decision, ElicitationAsked, Hooks, SamplingAsked
 from mcphost.host import Host
 from mcphost.messages import ToolResult
 from mcphost.server import Server
+from mcphost.terminal.approve import hooks_of
 from mcphost.terminal.output import nearest, note, write, write_json
 from mcphost.terminal.settings import Settings
 from mcphost.terminal.setup import none_usable, opened, pending, warn_of
@@ -32,7 +33,7 @@ async def call(
     only = _server_of(name, config)
     if only is not None:
         config = configuration.narrowed(config, [only])
-    async with opened(config, settings, hooks=AllowAll()) as host:  # who types the call has approved it
+    async with opened(config, settings, hooks=_Typed()) as host:
         await _tool_listed(host, settings, name, only)
         result = await host.call_tool(name, arguments, validate=validate)
         if output == "json":
@@ -46,6 +47,23 @@ async def call(
         if not result.ok:
             raise _error(host, name, result)
     return 0
+
+
+class _Typed(Hooks):
+    """Who types a call has approved it, but not what its server asks for meanwhile."""
+
+    def __init__(self) -> None:
+        self._asking = hooks_of()
+
+    async def approve(self, asked: Asked) -> Decision:
+        del asked
+        return Allow()
+
+    async def sample(self, asked: SamplingAsked) -> Decision:
+        return await self._asking.sample(asked)
+
+    async def elicit(self, asked: ElicitationAsked) -> Answer:
+        return await self._asking.elicit(asked)
 
 
 def _server_of(name: str, config: Config) -> str | None:
