@@ -4,7 +4,6 @@ A tool's trouble is data: whatever goes wrong with a call becomes a failed resul
 Only cancellation passes through.
 """
 
-import asyncio
 import itertools
 import logging
 import time
@@ -18,7 +17,7 @@ from uuid import uuid4
 import anyio
 import anyio.to_thread
 
-from mcphost import arguments, content
+from mcphost import arguments, asking, content
 from mcphost.catalog import Catalog, Route
 from mcphost.config import Approve, Limits, ServerSpec
 from mcphost.errors import AuthRequired, ServerError, ServerLost, ToolError
@@ -230,19 +229,7 @@ class Router:
         if why is None:
             return Allow()
         asked = Asked(call.id, call.name, route.server, route.tool, given, read_only=read_only, why=why)
-        try:
-            decision: Any = await self._hooks.approve(asked)
-        except asyncio.CancelledError:
-            task = asyncio.current_task()
-            if task is None or task.cancelling():  # it is we who are cancelled
-                raise
-            return Refuse("the question was cancelled")
-        except Exception as exc:  # boundary: a hook is the user's code, and must not end the turn
-            logger.exception("the approval hook failed")
-            return Refuse(f"approval could not be asked for: {exc}")
-        if isinstance(decision, Allow | Refuse):
-            return decision
-        return Refuse(f"the approval hook answered with {decision!r}, which is no decision")
+        return await asking.approve(self._hooks, asked)
 
     async def _flattened(
         self, call: ToolCall, route: Route, raw: Mapping[str, Any], limit: int
