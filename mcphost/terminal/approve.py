@@ -4,24 +4,52 @@ from typing import Literal
 
 import anyio
 
-from mcphost.hooks import Allow, Asked, Decision, Hooks, NoHooks, Refuse
+from mcphost.hooks import (
+    Allow,
+    Answer,
+    Asked,
+    Decision,
+    Decline,
+    ElicitationAsked,
+    Hooks,
+    NoHooks,
+    Refuse,
+    SamplingAsked,
+)
+from mcphost.terminal import elicit
 from mcphost.terminal.ask import Ended, Lines
 from mcphost.terminal.output import is_interactive, note
-from mcphost.text import json_line, printable
+from mcphost.text import json_line, printable, shortened
 
 
-def hooks_of(lines: Lines | None = None) -> Hooks:
-    """Hooks that ask, where there is somebody to ask."""
-    return TerminalHooks(lines or Lines()) if is_interactive() else Unattended()
+def hooks_of(lines: Lines | None = None, *, yes: bool = False) -> Hooks:
+    """Hooks that ask, where there is somebody to ask. With `yes` all calls are approved, and samplings; what
+    only the user can answer is asked all the same."""
+    return TerminalHooks(lines or Lines(), yes=yes) if is_interactive() else Unattended(yes=yes)
 
 
 class Unattended(NoHooks):
     """Refuses what would have to be asked, and says once how to allow it."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, yes: bool = False) -> None:
+        self._yes = yes
         self._told = False
 
+    async def sample(self, asked: SamplingAsked) -> Decision:
+        if self._yes:
+            return Allow()
+        note(f"warning: {printable(asked.server)} was refused an answer by your model", style="yellow")
+        note("hint: On a terminal it is asked for; --yes allows it.")
+        return await super().sample(asked)
+
+    async def elicit(self, asked: ElicitationAsked) -> Answer:
+        about = shortened(printable(asked.message), 200)
+        note(f"warning: nobody is here to answer {printable(asked.server)}: {about}", style="yellow")
+        return Decline()
+
     async def approve(self, asked: Asked) -> Decision:
+        if self._yes:
+            return Allow()
         if not self._told:
             self._told = True
             note(f"warning: {_tool(asked)} needs your approval: {asked.why}", style="yellow")
@@ -32,12 +60,29 @@ class Unattended(NoHooks):
 class TerminalHooks(Hooks):
     """Shows each call whole and asks, one question at a time."""
 
-    def __init__(self, lines: Lines) -> None:
+    def __init__(self, lines: Lines, *, yes: bool = False) -> None:
         self._lines = lines
+        self._yes = yes
         self._one_at_a_time = anyio.Lock()
+        self._may_sample: set[str] = set()
         self._allowed: set[tuple[str, str]] = set()
 
+    async def sample(self, asked: SamplingAsked) -> Decision:
+        if self._yes:
+            return Allow()
+        async with self._one_at_a_time:
+            self._lines.forget()
+            return await elicit.sampling(asked, self._lines, self._may_sample)
+
+    async def elicit(self, asked: ElicitationAsked) -> Answer:
+        async with self._one_at_a_time:
+            self._lines.forget()
+            ask = elicit.form if asked.url is None else elicit.page
+            return await ask(asked, self._lines)
+
     async def approve(self, asked: Asked) -> Decision:
+        if self._yes:
+            return Allow()
         async with self._one_at_a_time:
             tool = (asked.server, asked.tool)
             if tool in self._allowed:

@@ -8,7 +8,6 @@ import anyio
 
 from mcphost.config import Config
 from mcphost.events import Done, Event, Failed
-from mcphost.hooks import AllowAll
 from mcphost.host import Host
 from mcphost.messages import Message
 from mcphost.server import Server
@@ -44,7 +43,7 @@ class Opening:
 async def chat(config: Config, settings: Settings, opening: Opening, interrupts: Interrupts) -> int:
     """Talk until `/quit`, Ctrl-D, or Ctrl-C at the prompt. Servers join as they become ready."""
     lines = Lines()
-    hooks = AllowAll() if opening.yes else hooks_of(lines)
+    hooks = hooks_of(lines, yes=opening.yes)
     async with opened(config, settings, hooks=hooks, approve="writes") as host:
         for text in opening.greeting:
             note(text)

@@ -7,7 +7,6 @@ from mcphost.config import Config
 from mcphost.conversation import ToolChoice
 from mcphost.errors import ConfigError, LimitReached, McphostError
 from mcphost.events import Done, Event, Failed, ServerChanged, to_json
-from mcphost.hooks import AllowAll
 from mcphost.host import Host
 from mcphost.messages import Message
 from mcphost.terminal.account import Account
@@ -44,7 +43,7 @@ class Request:
 async def run(config: Config, settings: Settings, request: Request) -> int:
     """One turn. Raises `McphostError` for all that keeps it from being what was asked for."""
     report = Report(request)
-    async with opened(config, settings, hooks=AllowAll() if request.yes else hooks_of(report.lines)) as host:
+    async with opened(config, settings, hooks=hooks_of(report.lines, yes=request.yes)) as host:
         try:
             await settled(host, settings)
             report.tell_servers(host)
