@@ -9,7 +9,10 @@ INTEROP_READY := $(INTEROP)/.ready
 PINS := $(addprefix tests/interop/,package.json requirements-time.txt requirements-amap.txt)
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo chat test check format interop soak bench clean
+CONFORMANCE := .conformance
+CONFORMANCE_READY := $(CONFORMANCE)/.ready
+
+.PHONY: help demo chat test check format interop conformance soak bench clean
 
 help:
 	@echo "make demo      the whole loop on bundled servers: no key, no network"
@@ -17,6 +20,7 @@ help:
 	@echo "make test      the tests"
 	@echo "make check     formatting, lint, types"
 	@echo "make interop   real MCP servers from npm and PyPI (needs Node.js >= 20)"
+	@echo "make conformance  MCP's official conformance suite, with a Host as its client (needs npm)"
 	@echo "make bench     what starting, reading and ending cost"
 	@echo "make soak      twenty servers, kills, hangs and floods for two minutes"
 
@@ -62,6 +66,22 @@ $(INTEROP_READY): $(PINS)
 interop: $(READY) $(INTEROP_READY)
 	$(BIN)/python -m pytest -q tests/interop $(wildcard tests/test_schema*.py)
 
+$(CONFORMANCE_READY): tests/conformance/package.json
+	@npm --version >/dev/null || { echo "make conformance needs npm" >&2; exit 1; }
+	rm -rf $(CONFORMANCE)/node_modules
+	mkdir -p $(CONFORMANCE)
+	cp tests/conformance/package.json $(CONFORMANCE)/
+	npm install --prefix $(CONFORMANCE) --no-package-lock --no-audit --no-fund --loglevel=error
+	@touch $@
+
+SUITE = $(CONFORMANCE)/node_modules/.bin/node $(CONFORMANCE)/node_modules/@modelcontextprotocol/conformance/dist/index.js \
+	client --command "$(BIN)/python tests/conformance/client.py" --timeout 60000
+
+conformance: $(READY) $(CONFORMANCE_READY)
+	$(SUITE) --requirements 2025-11-25 -o $(CONFORMANCE)/2025-11-25
+	$(SUITE) --requirements 2026-07-28 -o $(CONFORMANCE)/2026-07-28
+	$(SUITE) --suite all --expected-failures tests/conformance/expected_failures.yml -o $(CONFORMANCE)/all
+
 SECONDS_OF_SOAK ?= 120
 soak: $(READY)
 	$(BIN)/python benchmarks/soak.py --seconds $(SECONDS_OF_SOAK)
@@ -70,4 +90,4 @@ bench: $(READY)
 	$(BIN)/python benchmarks/lifecycle.py
 
 clean:
-	rm -rf $(VENV) .interop .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .interop .conformance .pytest_cache .ruff_cache .hypothesis

@@ -150,7 +150,7 @@ class Connector:
             try:
                 async with self._client(wire, way, answering) as client:
                     session = Session(self._spec, client, wire, child, answering)
-                    session.tools = await session.list("tools")
+                    session.tools = await session.listed("tools")
                     scope.deadline = math.inf
                     connected = True
                     if is_verdict:

@@ -1,7 +1,8 @@
 """A connected server: what it is and offers, and requests to it until it ends."""
 
+import logging
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, cast
 
 import anyio
 from anyio.abc import TaskGroup
@@ -45,7 +46,7 @@ from mcphost.trouble import explain, http_status, is_closed, last_words, retry_a
 PAGES: Final = 1000
 """More pages of a list than this is a server that pages forever."""
 
-T = TypeVar("T")
+logger = logging.getLogger(__name__)
 Page = ListToolsResult | ListPromptsResult | ListResourcesResult | ListResourceTemplatesResult
 
 _LISTS: Final[Mapping[What, tuple[str, Callable[..., Awaitable[Page]]]]] = {
@@ -90,7 +91,7 @@ class Session:
         """Whether the connection has ended, or leads nowhere any more."""
         return self._wire.closed.is_set()
 
-    async def list(self, what: What) -> tuple[Any, ...]:
+    async def listed(self, what: What) -> tuple[Any, ...]:
         """A list of the server's as it came, of all pages: JSON objects, or whatever stood in their place.
         Empty where the server has no such list. Raises the SDK's errors."""
         key, request = _LISTS[what]
@@ -105,12 +106,24 @@ class Session:
                     return ()
                 raise
             listed = self._wire.take(page.meta).get(key)
-            items.extend(cast("list[Any]", listed) if isinstance(listed, list) else [])
+            kept = cast("list[Any]", listed) if isinstance(listed, list) else []
+            items += self._callable(kept, page) if isinstance(page, ListToolsResult) else kept
             cursor = page.next_cursor
             if not cursor or cursor in seen:
                 break
             seen.add(cursor)
         return tuple(items)
+
+    def _callable(self, tools: list[Any], page: ListToolsResult) -> list[Any]:
+        """The tools but for those whose arguments cannot go into headers as they should (2026-07-28: such
+        tools must not be used), which the SDK leaves out."""
+        if not self.is_modern:
+            return tools
+        names = {tool.name for tool in page.tools}
+        left_out = [name for tool in tools if (name := _name(tool)) is not None and name not in names]
+        for name in left_out:
+            logger.warning("%s: the tool %s is left out: its x-mcp-header is invalid", self._spec.name, name)
+        return [tool for tool in tools if _name(tool) not in left_out]
 
     async def fetch(self, what: What, *, seconds: float) -> tuple[Any, ...]:
         """A list of the server's, empty where it does not offer such things. Raises as `call` does."""
@@ -118,7 +131,7 @@ class Session:
             return ()
         try:
             with anyio.fail_after(seconds):
-                return await self.list(what)
+                return await self.listed(what)
         except MCPError as exc:
             raise await self._failed(exc, seconds) from exc
         except ValidationError as exc:
@@ -303,6 +316,11 @@ class Session:
             return ServerLost(name, "the server went away during the call" + details)
         wait = retry_after(data) if status == 429 else None
         return ToolError(f"the server answered with an error: {exc.message}", retry_after=wait)
+
+
+def _name(tool: Any) -> str | None:
+    name = cast("dict[str, Any]", tool).get("name") if isinstance(tool, dict) else None
+    return name if isinstance(name, str) else None
 
 
 def _no_answer(seconds: float) -> str:

@@ -1,0 +1,76 @@
+"""The client under test for MCP's official conformance suite: a `Host`, and nothing less.
+
+The suite starts it with a server's URL as its last argument, and what the scenario lets the client know as
+JSON in MCP_CONFORMANCE_CONTEXT. Whatever the scenario, it does what a host does: it connects, lists, and uses
+everything that it finds once.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import anyio
+
+from mcphost import Accept, Allow, Answer, Asked, Decision, ElicitationAsked, Hooks, Host, SamplingAsked
+
+SAMPLES: Mapping[str, Any] = {"string": "sample", "integer": 1, "number": 1.5, "boolean": True, "array": []}
+
+
+class Willing(Hooks):
+    """Agrees to everything, and fills in only what a form requires."""
+
+    async def approve(self, asked: Asked) -> Decision:
+        del asked
+        return Allow()
+
+    async def sample(self, asked: SamplingAsked) -> Decision:
+        del asked
+        return Allow()
+
+    async def elicit(self, asked: ElicitationAsked) -> Answer:
+        return Accept(None if asked.url else sample(asked.schema))
+
+
+def sample(schema: Any) -> Any:
+    """A value of the schema, with no more than it requires."""
+    if "enum" in schema:
+        return schema["enum"][0]
+    if schema.get("type", "object") != "object":
+        return SAMPLES[schema["type"]]
+    properties = schema.get("properties", {})
+    return {name: sample(properties.get(name, {})) for name in schema.get("required", [])}
+
+
+async def use_everything(host: Host, context: Mapping[str, Any]) -> None:
+    """Get every prompt, read every resource, call every tool: with the arguments that the context has."""
+    for prompt in await host.prompts():
+        await host.get_prompt(
+            prompt.name, {each.name: "sample" for each in prompt.arguments if each.required}
+        )
+    for resource in await host.resources():
+        await host.read_resource(resource.uri)
+    tools = {tool["name"]: tool["inputSchema"] for tool in host.servers["server"].tools}
+    known = [(call["name"], call["arguments"]) for call in context.get("toolCalls", [])]
+    for name, arguments in known or [(name, sample(schema)) for name, schema in tools.items()]:
+        if "schema" in arguments:  # what is to be echoed is the first tool's own
+            arguments = {"schema": next(iter(tools.values()))}
+        result = await host.call_tool(f"server/{name}", arguments, validate=False)
+        print(f"{name}: {result.content[:200]}")
+
+
+async def main(url: str) -> int:
+    context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT", "{}"))
+    config = {"mcpServers": {"server": {"type": "http", "url": url}}}
+    async with Host.from_config(config, hooks=Willing(), save=False) as host:
+        await host.ready()
+        if (error := host.servers["server"].error) is not None:
+            print(f"{error}\n{error.hint or ''}", file=sys.stderr)
+            return 1
+        await use_everything(host, context)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(anyio.run(main, sys.argv[-1]))
