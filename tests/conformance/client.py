@@ -8,10 +8,13 @@ everything that it finds once.
 import json
 import os
 import sys
-from collections.abc import Mapping
+import tempfile
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
+import httpx2
 
 from mcphost import Accept, Allow, Answer, Asked, Decision, ElicitationAsked, Hooks, Host, SamplingAsked
 
@@ -31,6 +34,47 @@ class Willing(Hooks):
 
     async def elicit(self, asked: ElicitationAsked) -> Answer:
         return Accept(None if asked.url else sample(asked.schema))
+
+
+class Browser:
+    """Goes to the page where access is granted, which the suite's servers do at once, and back."""
+
+    redirect_uri = "http://127.0.0.1:3456/callback"
+
+    @asynccontextmanager
+    async def receiving(self, redirect_uri: str | None) -> AsyncGenerator["Browser"]:
+        assert redirect_uri is None
+        yield self
+
+    async def visit(self, url: str) -> str:
+        async with httpx2.AsyncClient() as client:
+            return (await client.get(url)).headers["location"]
+
+
+AUTH: Mapping[str, tuple[str, str]] = {
+    "private_key_pem": ("private_key", "client_credentials"),
+    "idp_id_token": ("id_token", "jwt_bearer"),
+    "valid_jwt": ("assertion", "jwt_bearer"),
+    "issuer": ("issuer", "authorization_code"),
+    "client_secret": ("client_secret", "client_credentials"),
+}
+"""What the context tells of a login: our setting for it, and the grant that the first of them means."""
+
+SAME = {
+    "signing_algorithm": "algorithm",
+    "idp_client_id": "id_client_id",
+    "idp_token_endpoint": "id_token_url",
+}
+
+
+def auth(context: Mapping[str, Any]) -> dict[str, Any]:
+    """The `auth` of the server's entry, from what the scenario tells."""
+    if "client_id" not in context:
+        return {"client_metadata_url": "https://conformance-test.local/client-metadata.json"}
+    grants = [grant for key, (_, grant) in AUTH.items() if key in context]
+    settings = {key: name for key, (name, _) in AUTH.items()} | SAME
+    known = {name: context[key] for key, name in settings.items() if key in context}
+    return {"client_id": context["client_id"], "grant": grants[0], **known}
 
 
 def sample(schema: Any) -> Any:
@@ -62,8 +106,8 @@ async def use_everything(host: Host, context: Mapping[str, Any]) -> None:
 
 async def main(url: str) -> int:
     context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT", "{}"))
-    config = {"mcpServers": {"server": {"type": "http", "url": url}}}
-    async with Host.from_config(config, hooks=Willing(), save=False) as host:
+    config = {"mcpServers": {"server": {"type": "http", "url": url, "auth": auth(context)}}}
+    async with Host.from_config(config, hooks=Willing(), visitor=Browser(), save=False) as host:
         await host.ready()
         if (error := host.servers["server"].error) is not None:
             print(f"{error}\n{error.hint or ''}", file=sys.stderr)
@@ -73,4 +117,6 @@ async def main(url: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(anyio.run(main, sys.argv[-1]))
+    with tempfile.TemporaryDirectory() as home:  # no login of one scenario is there in another
+        os.environ |= {"HOME": home, "XDG_DATA_HOME": home}
+        sys.exit(anyio.run(main, sys.argv[-1]))
