@@ -4,11 +4,13 @@ The same whether it comes as a request of its own (revisions with a handshake) o
 requires input (2026-07-28, SEP-2322).
 """
 
+from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
 
 import anyio
 from mcp.client import ClientRequestContext
+from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY
 from mcp_types import (
     CreateMessageRequestParams,
     CreateMessageResult,
@@ -17,6 +19,7 @@ from mcp_types import (
     ElicitResult,
     ErrorData,
     ListRootsResult,
+    RequestId,
 )
 
 from mcphost.desk import Desk, Refusal
@@ -24,6 +27,10 @@ from mcphost.patience import Patience
 
 REFUSED: Final = "mcphost/refused"
 """In the data of an error: it was we who refused what the server asked for."""
+
+
+_LEFT: Final = 16
+"""So many streams that were left may still have something on its way."""
 
 
 class Answering:
@@ -34,14 +41,25 @@ class Answering:
         self._desk = desk
         self._hear = hear
         self._visited: dict[str, anyio.Event] = {}
+        self._left = deque[RequestId](maxlen=_LEFT)
         self.patience = Patience()
 
     def hear(self, method: str, params: Mapping[str, Any]) -> None:
         """A notification. That a page has been visited is for us, the others are for the host."""
+        meta: Any = params.get("_meta")
+        if (
+            isinstance(meta, dict)
+            and cast("dict[str, Any]", meta).get(SUBSCRIPTION_ID_META_KEY) in self._left
+        ):
+            return
         if method != "notifications/elicitation/complete":
             self._hear(method, params)
         elif (page := self._visited.get(str(params.get("elicitationId")))) is not None:
             page.set()
+
+    def leave(self, subscription: RequestId) -> None:
+        """Another stream tells of all that this one does: what may still come on it is not heard."""
+        self._left.append(subscription)
 
     async def sample(
         self, context: ClientRequestContext, params: CreateMessageRequestParams

@@ -19,6 +19,8 @@ from mcphost.answering import Answering
 from mcphost.config import Limits, ServerSpec
 from mcphost.desk import Desk
 from mcphost.errors import ConnectFailed, ServerError, ServerLost
+from mcphost.oauth.provider import Authorization, authorization
+from mcphost.oauth.visitor import Visitor
 from mcphost.session import Session
 from mcphost.trace import Record, nothing
 from mcphost.transport.http import streamable_transport
@@ -67,8 +69,8 @@ class Connector:
     """Connects to one server, by whichever way works, and holds the connection.
 
     `desk` answers what the server asks, and `hear` is told what it says on its own: a notification's method
-    and params. `launch` starts the server's process anew; `local` is the server itself when it lives in this
-    process.
+    and params. `visitor` is asked for access where a server wants authorization. `launch` starts the
+    server's process anew; `local` is the server itself when it lives in this process.
     """
 
     def __init__(
@@ -78,6 +80,7 @@ class Connector:
         limits: Limits,
         desk: Desk,
         hear: Callable[[str, Mapping[str, Any]], None],
+        visitor: Visitor | None,
         verdicts: Verdicts,
         launch: Callable[[], Awaitable[Child]],
         local: InProcessServer | None,
@@ -88,6 +91,7 @@ class Connector:
         self._limits = limits
         self._desk = desk
         self._hear = hear
+        self._visitor = visitor
         self._verdicts = verdicts
         self._launch = launch
         self._local = local
@@ -107,6 +111,10 @@ class Connector:
         and `ServerLost` when there was one and it ended.
         """
         spec = self._spec
+        answering = Answering(spec.name, self._desk, self._hear)
+        signing = authorization(spec, visitor=self._visitor, held=answering.patience.held)
+        if signing is not None:
+            await signing.prepare()
         known_legacy = self._verdicts.is_legacy(spec)
         ways = ways_to(spec, known_legacy=known_legacy)
         deadline = anyio.current_time() + spec.start_timeout
@@ -118,7 +126,10 @@ class Connector:
                 # what comes after needs its share of the time
                 limit = deadline - (min(10.0, spec.start_timeout / 3) if following else 0.0)
                 is_verdict = way.mode == "legacy" and dies_of_the_probe and way.transport != "sse"
-                await self._through(way, child, limit, stop=stop, ready=ready, is_verdict=is_verdict)
+                transport = self._transport(way, child, signing)
+                await self._through(
+                    way, transport, child, limit, answering, stop=stop, ready=ready, is_verdict=is_verdict
+                )
                 return
             except ServerLost:
                 raise
@@ -134,8 +145,10 @@ class Connector:
     async def _through(
         self,
         way: Way,
+        transport: Transport,
         child: Child | None,
         limit: float,
+        answering: Answering,
         *,
         stop: anyio.Event,
         ready: Ready,
@@ -143,8 +156,7 @@ class Connector:
     ) -> None:
         """Connect in one way and hold the session. Raises `TimeoutError` past `limit` (loop's clock)."""
         probe = min(_PROBE_SECONDS, self._spec.start_timeout / 3)
-        answering = Answering(self._spec.name, self._desk, self._hear)
-        wire = Wire(self._transport(way, child), probe_seconds=probe, trace=self._trace, hear=answering.hear)
+        wire = Wire(transport, probe_seconds=probe, trace=self._trace, hear=answering.hear)
         connected = False
         with anyio.CancelScope(deadline=limit) as scope:
             try:
@@ -186,17 +198,17 @@ class Connector:
             log_level=self._spec.log_level or "info",
         )
 
-    def _transport(self, way: Way, child: Child | None) -> Transport:
+    def _transport(self, way: Way, child: Child | None, signing: Authorization | None) -> Transport:
         spec, limit = self._spec, self._limits.message_bytes
         match way.transport:
             case "stdio":
                 assert child is not None
                 return stdio_transport(child, message_bytes=limit, complain=self._complain)
             case "http":
-                return streamable_transport(spec.url or "", spec.headers, message_bytes=limit)
+                return streamable_transport(spec.url or "", spec.headers, message_bytes=limit, auth=signing)
             case "sse":
                 url, headers = spec.url or "", spec.headers
-                return sse_transport(url, headers, message_bytes=limit, complain=self._complain)
+                return sse_transport(url, headers, message_bytes=limit, complain=self._complain, auth=signing)
             case "memory":
                 assert self._local is not None
                 return memory_transport(self._local)

@@ -8,6 +8,7 @@ from anyio.abc import TaskGroup, TaskStatus
 from mcp.client import Client
 from mcp.client.subscriptions import SubscriptionLost
 from mcp.shared.exceptions import MCPError
+from mcp_types import RequestId
 
 from mcphost.backoff import STEADY_SECONDS, pause
 
@@ -18,22 +19,31 @@ class Listening:
     """Holds one stream open for all that is listened to, and opens it again when it ends.
 
     What comes on it is taken by the connection's `Wire`; `missed` is told when something may have been
-    missed, since nothing is sent again.
+    missed, since nothing is sent again; `left` of a stream that another has taken the place of.
     """
 
-    def __init__(self, client: Client, tasks: TaskGroup, *, missed: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        client: Client,
+        tasks: TaskGroup,
+        *,
+        missed: Callable[[], None],
+        left: Callable[[RequestId], None],
+    ) -> None:
         self._client = client
         self._tasks = tasks
         self._missed = missed
+        self._left = left
         self._changing = {f"{what}_list_changed": True for what in _LISTS if _changes(client, what)}
         self._scope: anyio.CancelScope | None = None
+        self._stream: RequestId | None = None
         self._one_at_a_time = anyio.Lock()
 
     async def to(self, uris: frozenset[str]) -> frozenset[str]:
         """Listen to the lists that may change, and to these resources: those of them that the server agrees
         to tell of. Raises the SDK's errors when it refuses."""
         async with self._one_at_a_time:  # each replaces the stream of the one before
-            before, self._scope = self._scope, None
+            before, self._scope, stream = self._scope, None, self._stream
             try:
                 honored = await self._open(uris)
             except BaseException:
@@ -41,6 +51,8 @@ class Listening:
                 raise
             if before is not None:
                 before.cancel()
+            if stream is not None:
+                self._left(stream)
             return honored
 
     async def _open(self, uris: frozenset[str]) -> frozenset[str]:
@@ -60,6 +72,7 @@ class Listening:
                     async with self._client.listen(
                         **self._changing, resource_subscriptions=sorted(uris)
                     ) as stream:
+                        self._stream = stream.subscription_id
                         if opened:
                             self._missed()
                         else:

@@ -36,6 +36,8 @@ _STALE: Final[Mapping[str, tuple[What, ...]]] = {
     "notifications/resources/list_changed": ("resources", "templates"),
 }
 
+_ATTEND_SECONDS: Final = 2.0
+
 logger = logging.getLogger(__name__)
 
 
@@ -131,24 +133,33 @@ class Offering:
         )
         self._subscribed = uris
 
+    @property
+    def is_fresh(self) -> bool:
+        """Whether they are, as far as it has told."""
+        return self._lists.is_settled
+
     async def fresh(self, seconds: float) -> None:
         """Wait until the lists that are known are what the server last told, at most `seconds`."""
         await self._lists.settled(seconds)
 
-    def begin(self, session: "Session", tasks: TaskGroup) -> None:
-        """A new connection. `tasks` end with it."""
+    async def begin(self, session: "Session", tasks: TaskGroup) -> None:
+        """A new connection. `tasks` end with it. Returns when the server tells of changes, or is slow to."""
         self._lists.begin(session.tools)
         session.begin(tasks, missed=self._missed)
         tasks.start_soon(self._lists.keep, self._fetch)
-        tasks.start_soon(self._attend, session)
+        attending = anyio.Event()
+        tasks.start_soon(self._attend, session, attending)
+        with anyio.move_on_after(_ATTEND_SECONDS):
+            await attending.wait()
 
-    async def _attend(self, session: "Session") -> None:
+    async def _attend(self, session: "Session", attending: anyio.Event) -> None:
         """Ask a new connection for all that it should tell."""
         try:
             async with self._subscribing:
                 await session.attend(self._subscribed)
         except (McphostError, TimeoutError) as exc:
             logger.info("%s: it will not tell of all changes: %s", self._server.name, exc)
+        attending.set()
         self._tell_updated()  # what changed before this connection is not known
 
     def _missed(self) -> None:

@@ -87,7 +87,8 @@ class Server:
             self._ended.set()
 
     def _begin(self) -> None:
-        self._stop, self._scope = anyio.Event(), anyio.CancelScope()
+        self._stop = anyio.Event()
+        self._scope: anyio.CancelScope | None = None
         self._settled, self._ended = anyio.Event(), anyio.Event()
         self._wake, self._news = anyio.Event(), anyio.Event()
         self._failures = 0
@@ -127,10 +128,25 @@ class Server:
         if self.error is not None:
             raise self.error
 
+    async def enable(self) -> None:
+        """Connect a server that is disabled. Raises as `reconnect` does."""
+        if self.state == "disabled":
+            self._become("stopped")
+            await self.reconnect()
+
+    async def disable(self) -> None:
+        """End the connection until `enable`; its tools are no longer there."""
+        async with self._reconnecting:
+            if self.state == "disabled":
+                return
+            await self.stop()
+            self.tools = ()
+            self._become("disabled")
+
     async def stop(self) -> None:
         """End the connection, and wait until nothing of it is left."""
         self._stop.set()
-        if self._session is None:
+        if self._session is None and self._scope is not None:
             self._scope.cancel()
         await self.ended()
 
@@ -207,7 +223,7 @@ class Server:
     async def own(self) -> None:
         """Connect, and again whenever the connection is lost, until stopped. Nothing gets out of here."""
         try:
-            with self._scope:
+            with anyio.CancelScope() as self._scope:
                 while not self._stop.is_set():
                     began = anyio.current_time()
                     error = await self._attempt()
@@ -234,7 +250,7 @@ class Server:
             self.protocol, self.info = session.protocol, session.server
             self.instructions = session.instructions
             self.seconds = time.monotonic() - began
-            self.offering.begin(session, tasks)
+            await self.offering.begin(session, tasks)
             self._become("ready")
 
         try:

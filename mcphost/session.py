@@ -1,6 +1,7 @@
 """A connected server: what it is and offers, and requests to it until it ends."""
 
 import logging
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, cast
 
@@ -45,6 +46,9 @@ from mcphost.trouble import explain, http_status, is_closed, last_words, retry_a
 
 PAGES: Final = 1000
 """More pages of a list than this is a server that pages forever."""
+
+_TOO_LARGE: Final = re.compile(r"event exceeded the (\d+) byte limit")
+"""How the SDK says that it has given up reading an answer, and only that."""
 
 logger = logging.getLogger(__name__)
 Page = ListToolsResult | ListPromptsResult | ListResourcesResult | ListResourceTemplatesResult
@@ -223,7 +227,7 @@ class Session:
         """Once, first of all: `tasks` hold what listens to the server, and end with the connection; `missed`
         is told when notices may have been lost."""
         if self.is_modern:
-            self._listening = Listening(self._client, tasks, missed=missed)
+            self._listening = Listening(self._client, tasks, missed=missed, left=self._answering.leave)
 
     async def attend(self, uris: frozenset[str]) -> None:
         """Have the server tell of changes to its lists and to these resources, and log as it should. Raises
@@ -311,6 +315,8 @@ class Session:
             return ServerLost(name, "the server does not know the session any more", sent=False)
         if "broken" in data:
             return ServerLost(name, exc.message, sent=data.get("sent") is not False)
+        if (limit := _TOO_LARGE.search(exc.message)) is not None:
+            return ToolError(f"the answer is larger than {int(limit[1]):,} bytes")
         if is_closed(exc):
             details = await last_words(self._child) if self._child is not None else f": {exc.message}"
             return ServerLost(name, "the server went away during the call" + details)

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from .full_servers import WAYS, Full, FullServers
+
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 """Recorded conversations and tool lists, beside a checkout. Tests that read them are skipped without."""
 
@@ -26,6 +28,7 @@ def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
         if name.startswith(("XDG_", "MCPHOST_", "OPENAI_")) or name.upper().endswith(("_PROXY", "_API_KEY")):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
     yield home
 
 
@@ -35,6 +38,19 @@ def shared() -> Path:
     if not (SHARED / "trace").is_dir():
         pytest.skip("no recordings beside this checkout")
     return SHARED
+
+
+@pytest.fixture(scope="session")
+def full_servers() -> Iterator[FullServers]:
+    """What makes full test servers."""
+    with FullServers() as servers:
+        yield servers
+
+
+@pytest.fixture(params=WAYS, ids=str)
+def full(request: pytest.FixtureRequest, full_servers: FullServers) -> Full:
+    """The full test server, in each way that it may be reached."""
+    return Full(request.param, full_servers)
 
 
 def rogue(*faults: str) -> dict[str, object]:

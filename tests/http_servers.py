@@ -111,8 +111,9 @@ def refusing(status: int, body: bytes = b"", **headers: str) -> Generator[str]:
 
 
 @contextmanager
-def locked_tools() -> Generator[str]:
-    """The URL of an MCP server that lets everybody see its tool, `treasure`, and nobody call it."""
+def locked_tools(status: int = 401, **headers: str) -> Generator[str]:
+    """The URL of an MCP server that lets everybody see its tool, `treasure`, and nobody call it: calls are
+    answered with an HTTP status."""
     info = {
         "protocolVersion": "2025-06-18",
         "capabilities": {},
@@ -127,9 +128,12 @@ def locked_tools() -> Generator[str]:
             request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             method, request_id = request["method"], request.get("id")
             answer = {"jsonrpc": "2.0", "id": request_id, **answers.get(method, unknown)}
-            status = 401 if method == "tools/call" else 202 if request_id is None else 200
-            body = json.dumps(answer).encode() if status == 200 else b""
-            self.send_response(status)
+            called = method == "tools/call"
+            code = status if called else 202 if request_id is None else 200
+            body = json.dumps(answer).encode() if code == 200 else b""
+            self.send_response(code)
+            for name, value in headers.items() if called else ():
+                self.send_header(name.replace("_", "-"), value)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
@@ -150,7 +154,7 @@ def locked_tools() -> Generator[str]:
 @contextmanager
 def _threaded(handler: type[BaseHTTPRequestHandler]) -> Generator[str]:
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
         thread.start()
         try:
             yield f"http://127.0.0.1:{server.server_address[1]}/mcp"

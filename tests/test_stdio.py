@@ -5,7 +5,7 @@ import json
 import pytest
 from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCResponse
 
-from mcphost.transport.stdio import parse_line
+from mcphost.transport.lines import parse_line
 
 RESULT = {"jsonrpc": "2.0", "id": 1, "result": {"content": []}}
 

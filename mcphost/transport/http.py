@@ -4,12 +4,13 @@ The SDK tells most HTTP failures apart by nothing but "Server returned an error 
 connection that breaks end all calls of a session. Here both become the JSON-RPC error that the SDK does
 hand on, to the very request that failed. Its `data` holds `status`, `reason` and, where the server sent
 them, `retryAfter` and `authenticate`; or, for a broken connection, `broken` and whether the request was
-`sent`.
+`sent`; or, for one that could not be authorized, `UNAUTHORIZED`.
 """
 
 import json
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
+from secrets import token_hex
 from typing import Any, Final, cast
 
 import httpx2
@@ -19,7 +20,11 @@ from mcp_types import INTERNAL_ERROR, jsonrpc_message_adapter
 from pydantic import ValidationError
 
 from mcphost import net
-from mcphost.transport.stdio import own_code, parse_line
+from mcphost.errors import AuthRequired, ServerError
+from mcphost.transport.lines import own_code, parse_line
+
+UNAUTHORIZED: Final = f"unauthorized {token_hex(8)}"
+"""Where our own reason and hint for a lack of authorization are. No server can guess it and speak for us."""
 
 _EXCERPT: Final = 300
 _UNSENT: Final = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError)
@@ -44,6 +49,9 @@ class _Client(httpx2.AsyncClient):
             body = await read(response, self.message_bytes)
         except httpx2.RequestError as exc:
             return _answer(request, 502, {}, broken(exc))
+        except ServerError as exc:
+            error = unauthorized(exc)
+            return _answer(request, error["data"]["status"], {}, error)
         if body is None:
             return _answer(request, 502, {}, too_large(self.message_bytes))
         if is_json:
@@ -124,6 +132,13 @@ def broken(exc: httpx2.RequestError) -> dict[str, Any]:
     return {"code": INTERNAL_ERROR, "message": message, "data": {"broken": reason, "sent": sent}}
 
 
+def unauthorized(exc: ServerError) -> dict[str, Any]:
+    """The JSON-RPC error for a request that its `httpx2.Auth` had to give up."""
+    status = 401 if isinstance(exc, AuthRequired) else 503
+    data = {"status": status, UNAUTHORIZED: {"reason": exc.reason, "hint": exc.hint}}
+    return {"code": INTERNAL_ERROR, "message": exc.reason, "data": data}
+
+
 def too_large(limit: int) -> dict[str, Any]:
     """The JSON-RPC error for a request whose answer is not taken."""
     message = f"the answer is larger than {limit:,} bytes"
@@ -149,8 +164,10 @@ TIMEOUTS: Final = httpx2.Timeout(30.0, read=None)
 
 
 @asynccontextmanager
-async def _streamable(url: str, headers: Mapping[str, str], message_bytes: int) -> AsyncGenerator[Any]:
-    async with net.client(url, headers=headers, timeout=TIMEOUTS, kind=_Client) as client:
+async def _streamable(
+    url: str, headers: Mapping[str, str], message_bytes: int, auth: httpx2.Auth | None
+) -> AsyncGenerator[Any]:
+    async with net.client(url, headers=headers, timeout=TIMEOUTS, auth=auth, kind=_Client) as client:
         assert isinstance(client, _Client)
         client.message_bytes = message_bytes
         async with streamable_http_client(
@@ -159,6 +176,11 @@ async def _streamable(url: str, headers: Mapping[str, str], message_bytes: int) 
             yield streams
 
 
-def streamable_transport(url: str, headers: Mapping[str, str], *, message_bytes: int) -> Transport:
-    """Streamable HTTP. Redirects are followed only within the origin of `url`."""
-    return _streamable(url, headers, message_bytes)
+def streamable_transport(
+    url: str, headers: Mapping[str, str], *, message_bytes: int, auth: httpx2.Auth | None = None
+) -> Transport:
+    """Streamable HTTP. Redirects are followed only within the origin of `url`.
+
+    `auth` authorizes the requests; where it raises a `ServerError`, just that request fails.
+    """
+    return _streamable(url, headers, message_bytes, auth)

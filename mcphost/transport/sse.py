@@ -4,7 +4,7 @@ Differs from the SDK's in what a refused POST does: it fails its own request, wi
 others go on.
 """
 
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import urljoin, urlsplit
@@ -17,39 +17,52 @@ from mcp.shared.message import SessionMessage
 from mcp_types import ErrorData, JSONRPCError, JSONRPCRequest
 
 from mcphost import net
-from mcphost.transport.http import TIMEOUTS, broken, read, refused
-from mcphost.transport.stdio import parse_line
+from mcphost.errors import ServerError
+from mcphost.transport.http import TIMEOUTS, broken, read, refused, unauthorized
+from mcphost.transport.lines import Ends, Line, parse_line
 
 _Inbox = MemoryObjectSendStream[SessionMessage | Exception]
 _STREAM_HEADERS = {"Accept": "text/event-stream", "Cache-Control": "no-store"}
 _SAID = 65536
+_DATA = b"data:"
+_BOM = b"\xef\xbb\xbf"
+_ENDS = 1024
 _LEFT = (anyio.ClosedResourceError, anyio.BrokenResourceError)
 
 
 def sse_transport(
-    url: str, headers: Mapping[str, str], *, message_bytes: int, complain: Callable[[str], None]
+    url: str,
+    headers: Mapping[str, str],
+    *,
+    message_bytes: int,
+    complain: Callable[[str], None],
+    auth: httpx2.Auth | None = None,
 ) -> Transport:
-    """The stream at `url`. `complain` is told of each event that is no message.
+    """The stream at `url`. `complain` is told of each event that is no message; `auth` authorizes requests.
 
-    Raises `httpx2.HTTPError` when the stream cannot be opened.
+    Raises `httpx2.HTTPError` when the stream cannot be opened, and what `auth` raises.
     """
-    return _sse(url, headers, message_bytes, complain)
+    return _sse(url, headers, message_bytes, complain, auth)
 
 
 @asynccontextmanager
 async def _sse(
-    url: str, headers: Mapping[str, str], message_bytes: int, complain: Callable[[str], None]
+    url: str,
+    headers: Mapping[str, str],
+    message_bytes: int,
+    complain: Callable[[str], None],
+    auth: httpx2.Auth | None,
 ) -> AsyncGenerator[Any]:
     async with (
-        net.client(url, headers=headers, timeout=TIMEOUTS) as client,
+        net.client(url, headers=headers, timeout=TIMEOUTS, auth=auth) as client,
         client.stream("GET", url, headers=_STREAM_HEADERS) as response,
     ):
         response.raise_for_status()
         to_session, from_server = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         to_server, from_session = anyio.create_memory_object_stream[SessionMessage](0)
         async with to_session, from_server, to_server, from_session, anyio.create_task_group() as tg:
-            source = httpx2.EventSource(response, max_event_size=message_bytes)
-            endpoint = await tg.start(_receive, url, source, to_session, complain)
+            events = _events(response, message_bytes)
+            endpoint = await tg.start(_receive, url, events, message_bytes, to_session, complain)
             tg.start_soon(_send, client, endpoint, from_session, to_session)
             try:
                 yield from_server, to_server
@@ -59,7 +72,8 @@ async def _sse(
 
 async def _receive(
     url: str,
-    source: httpx2.EventSource,
+    events: AsyncIterator[tuple[str, bytes | Ends]],
+    limit: int,
     to_session: _Inbox,
     complain: Callable[[str], None],
     *,
@@ -69,21 +83,64 @@ async def _receive(
     known = False
     async with to_session:
         try:
-            async for event in source:
-                if event.event == "endpoint" and not known:
+            async for kind, data in events:
+                if isinstance(data, Ends):
+                    messages = data.failure(f"is larger than {limit:,} bytes")
+                    complaint = f"an event of over {limit:,} bytes"
+                elif kind == "endpoint" and not known:
                     known = True
-                    task_status.started(_endpoint(url, event.data))
-                elif event.event == "message" and event.data:
-                    messages, complaint = parse_line(event.data.encode())
-                    if complaint:
-                        complain(f"sent what is no message: {complaint}")
-                    for message in messages:
-                        await to_session.send(SessionMessage(message))
-        except (httpx2.TransportError, httpx2.SSEError, *_LEFT):
+                    task_status.started(_endpoint(url, data.decode(errors="replace")))
+                    continue
+                else:
+                    messages, complaint = parse_line(data) if kind == "message" else ([], None)
+                if complaint:
+                    complain(f"sent what is no message: {complaint}")
+                for message in messages:
+                    await to_session.send(SessionMessage(message))
+        except (httpx2.TransportError, *_LEFT):
             if not known:
                 raise
         if not known:
             raise ValueError("the stream ended without saying where to send messages")
+
+
+async def _events(response: httpx2.Response, limit: int) -> AsyncIterator[tuple[str, bytes | Ends]]:
+    """The kind and the data of each event, of which those of over `limit` bytes are not kept whole.
+
+    WHATWG HTML, "Server-sent events", but for lines that end in a lone CR, which no server sends.
+    """
+    line, kind, data = Line(limit + len(_DATA) + 1), "message", list[bytes | Ends]()
+    async for chunk in response.aiter_bytes():
+        *whole, rest = chunk.split(b"\n")
+        for piece in whole:
+            line.add(piece)
+            ended = line.end()
+            if isinstance(ended, Ends):
+                data.append(Ends(_value(ended.head), ended.tail))
+            elif stripped := ended.removeprefix(_BOM).rstrip(b"\r"):
+                name, _, _ = stripped.partition(b":")
+                if name == b"event":
+                    kind = _value(stripped).decode(errors="replace")
+                elif name == b"data":
+                    data.append(_value(stripped))
+            else:
+                if data:
+                    yield kind, _joined(data, limit)
+                kind, data = "message", []
+        line.add(rest)
+
+
+def _value(line: bytes) -> bytes:
+    return line.partition(b":")[2].removeprefix(b" ")
+
+
+def _joined(data: list[bytes | Ends], limit: int) -> bytes | Ends:
+    """The data of an event from its lines."""
+    for part in data:
+        if isinstance(part, Ends):
+            return part
+    whole = b"\n".join(part for part in data if isinstance(part, bytes))
+    return whole if len(whole) <= limit else Ends(whole[:_ENDS], whole[-_ENDS:])
 
 
 def _endpoint(url: str, data: str) -> str:
@@ -114,6 +171,8 @@ async def _post(
         error = None if response.is_success else refused(response, said)
     except httpx2.TransportError as exc:
         error = broken(exc)
+    except ServerError as exc:
+        error = unauthorized(exc)
     if error is not None and isinstance(message, JSONRPCRequest):
         failure = JSONRPCError(jsonrpc="2.0", id=message.id, error=ErrorData.model_validate(error))
         try:

@@ -25,7 +25,7 @@ from mcp_types import (
     JSONRPCResponse,
 )
 
-from mcphost.transport.stdio import own_code
+from mcphost.transport.lines import own_code
 
 _KEY: Final = "mcphost/raw"
 _SHOWN: Mapping[str, dict[str, Any]] = {
