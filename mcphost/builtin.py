@@ -6,9 +6,11 @@ from typing import Annotated
 from mcp.server import MCPServer
 from pydantic import Field
 
+from mcphost.instructed import THINK
+
 
 def _think() -> MCPServer:
-    server = MCPServer("think")
+    server = MCPServer("think", instructions=THINK)
 
     def think(thought: Annotated[str, Field(description="The thought, in full sentences.")]) -> str:
         del thought

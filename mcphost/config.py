@@ -4,24 +4,24 @@ What concerns one server becomes that server's `problem`, and the others start. 
 whole, or the model, tools and limits, is a `ConfigError` that names file, line and key.
 """
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-from mcphost import jsonc, sections, trust
-from mcphost.documents import Place, as_object, suggestion
+from mcphost import files, sections, trust
+from mcphost.documents import Place, suggestion
 from mcphost.endpoints import is_loopback
 from mcphost.environment import child_environment
 from mcphost.errors import ConfigError
-from mcphost.layout import OWN_SECTIONS, Entry, Layout, take_apart
+from mcphost.files import Found, find
+from mcphost.layout import OWN_SECTIONS, Layout, named, take_apart
 from mcphost.model_choice import NoModel, local_candidates, model_dialect, resolve_model
 from mcphost.redact import redact, redact_args, redact_url
 from mcphost.server_entry import Built, build
 from mcphost.specs import Approve, Config, Limits, ModelSpec, ServerSpec, ServerType, ToolsSpec
-from mcphost.spellings import LATER, SPELLINGS
-from mcphost.variables import Ask, Inputs, Scope, home_folder
+from mcphost.spellings import KNOWN_KEYS, LATER
+from mcphost.variables import Ask, Inputs, Scope, workspace_of
 from mcphost.written import model_lines, server_lines
 
 __all__ = [
@@ -50,36 +50,6 @@ __all__ = [
     "with_objects",
 ]
 
-_LARGEST: Final = 16 * 1024 * 1024
-_HERE: Final = ("servers.json", ".mcp.json", ".vscode/mcp.json")
-_EDITOR_FOLDERS: Final = frozenset(
-    ".vscode .cursor .gemini .roo .zed .idea .claude .windsurf .kilocode .trae .github .amazonq".split()
-)
-_KNOWN_KEYS: Final = tuple({*SPELLINGS, *(other for others in SPELLINGS.values() for other in others)})
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A config file. `stranger`: it was only found in the working folder, and has to be confirmed."""
-
-    path: Path
-    stranger: bool
-
-
-def find(*, environ: Mapping[str, str], cwd: Path, home_config: Path) -> Found | None:
-    """The config file when none is named: $MCPHOST_CONFIG, whether or not it is there; else one of the
-    working folder's; else the user's own, which is no stranger wherever it is found."""
-    if named := environ.get("MCPHOST_CONFIG", "").strip():
-        home = home_folder(environ)
-        path = home / named[2:] if named.startswith("~/") else Path(named)
-        return Found(cwd / path, stranger=False)
-    own = os.path.realpath(home_config)
-    for name in _HERE:
-        path = cwd / name
-        if os.path.isfile(path):
-            return Found(path, stranger=os.path.realpath(path) != own)
-    return Found(home_config, stranger=False) if os.path.isfile(home_config) else None
-
 
 def load(paths: Sequence[Path], *, environ: Mapping[str, str], ask: Ask | None = None) -> Config:
     """The configuration of several files. A server of a later file replaces an earlier one of its name as a
@@ -91,8 +61,8 @@ def load(paths: Sequence[Path], *, environ: Mapping[str, str], ask: Ask | None =
     contents = _Contents()
     digests: dict[Path, str] = {}
     for path in paths:
-        content = _content(path)
-        document = _document(path, content)
+        content = files.content(path)
+        document = files.document(path, content)
         place = Place(str(path), path.absolute().parent, document.lines)
         contents = contents.then(_interpret(document.value, place, path.absolute(), environ, ask))
         repeated = [f"{place.name}: {key} is there twice; the last one counts" for key in document.repeated]
@@ -158,58 +128,39 @@ class _Contents:
         model: dict[str, Any] = dict(self.settings.model)
         tools: dict[str, Any] = dict(self.settings.tools)
         limits: dict[str, Any] = dict(self.settings.limits)
+        thinking = _thinking(self.servers) if tools.get("think") else {}
         return Config(
-            servers=self.servers,
+            servers={**self.servers, **thinking},
             model=ModelSpec(**model, problems=self.settings.problems),
             tools=ToolsSpec(**tools),
             limits=Limits(**limits),
+            prices=self.settings.prices,
             files=tuple(digests),
             warnings=self.warnings,
             digests=digests,
-            written=self.written,
+            written={**self.written, **dict.fromkeys(thinking, ("builtin think",))},
             model_written=self.model_written,
         )
 
 
-def _content(path: Path) -> bytes:
-    try:
-        with open(path, "rb") as file:
-            content = file.read(_LARGEST + 1)
-    except FileNotFoundError:
-        raise ConfigError(f"{path}: there is no such file", hint="Name another with -c FILE.") from None
-    except IsADirectoryError:
-        hint = f"Name a file in it: -c {path / 'servers.json'}."
-        raise ConfigError(f"{path}: is a folder, not a file", hint=hint) from None
-    except (OSError, ValueError) as exc:
-        raise ConfigError(f"{path}: cannot be read: {getattr(exc, 'strerror', None) or exc}") from exc
-    if len(content) > _LARGEST:
-        raise ConfigError(f"{path}: is larger than any servers.json ({_LARGEST // 1024**2} MiB)")
-    return content
-
-
-def _document(path: Path, content: bytes) -> jsonc.Document:
-    try:
-        return jsonc.parse(content.decode("utf-8"))
-    except UnicodeDecodeError as exc:
-        wide = content.startswith((b"\xff\xfe", b"\xfe\xff"))
-        what = "is UTF-16" if wide else f"is not UTF-8: byte {exc.start + 1} is no part of a character"
-        raise ConfigError(f"{path}: {what}", hint="Save it as UTF-8.") from None
-    except jsonc.JsoncError as exc:
-        hint = "mcphost reads JSON, not TOML or YAML." if path.suffix in (".toml", ".yaml", ".yml") else None
-        raise ConfigError(f"{path}:{exc.line}:{exc.column}: not JSON: {exc.reason}", hint=hint) from None
+def _thinking(servers: Mapping[str, ServerSpec]) -> dict[str, ServerSpec]:
+    """The built-in server `think`, where no server is that already, or is called so."""
+    if any(name == "think" or spec.builtin == "think" for name, spec in servers.items()):
+        return {}
+    never = Approve(mode="never")
+    return {"think": ServerSpec(name="think", type="builtin", builtin="think", approve=never)}
 
 
 def _interpret(
     data: object, place: Place, source: Path | None, environ: Mapping[str, str], ask: Ask | None
 ) -> _Contents:
     layout = take_apart(data, place)
-    workspace = place.folder.parent if place.folder.name in _EDITOR_FOLDERS else place.folder
     inputs = Inputs.of(layout.sections.get("inputs"), ask)
-    scope = Scope(environ, workspace=workspace, cwd=Path.cwd(), inputs=inputs)
+    scope = Scope(environ, workspace=workspace_of(place.folder), cwd=Path.cwd(), inputs=inputs)
     settings = sections.read(layout.sections, place, scope)
     warnings: list[str] = []
     servers: dict[str, Built] = {}
-    entries = _names(layout.entries, place, warnings)
+    entries = named(layout.entries, place, warnings)
     for name, entry in entries.items():
         servers[name] = build(name, entry.value, source=source, folder=place.folder, scope=scope)
         warnings += [f"{place.at(entry.path)}: {name}: {text}" for text in servers[name].warnings]
@@ -230,7 +181,7 @@ def _about_keys(
     unknown = [key + suggestion(key, ("mcpServers", *OWN_SECTIONS)) for key in layout.unknown]
     unknown += settings.unknown
     for name, built in servers.items():
-        unknown += [f"{name}.{key}{suggestion(key, _KNOWN_KEYS)}" for key in built.unknown]
+        unknown += [f"{name}.{key}{suggestion(key, KNOWN_KEYS)}" for key in built.unknown]
     warnings: list[str] = []
     if unknown:
         more = f" and {len(unknown) - 12} more" if len(unknown) > 12 else ""
@@ -241,27 +192,3 @@ def _about_keys(
         for key, names in users.items()
         if names
     ]
-
-
-def _names(entries: Iterable[Entry], place: Place, warnings: list[str]) -> dict[str, Entry]:
-    """Entries by the servers' names: the entry's `name`, else its key. Equal names are made different."""
-    wanted = [(_wanted_name(entry), entry) for entry in entries]
-    taken = {name for name, _ in wanted}
-    named: dict[str, Entry] = {}
-    for name, entry in wanted:
-        new, number = name, 2
-        while new in named or (new != name and new in taken):
-            new, number = f"{name}-{number}", number + 1
-        if new != name:
-            warnings.append(f"{place.at(entry.path)}: another server is called {name}; this one is now {new}")
-        named[new] = entry
-    return named
-
-
-def _wanted_name(entry: Entry) -> str:
-    given = (as_object(entry.value) or {}).get("name")
-    for name in (given if isinstance(given, str) else "", entry.key):
-        shown = "".join(char if char.isprintable() else " " for char in name)
-        if shown := " ".join(shown.split()):
-            return shown
-    return "server"

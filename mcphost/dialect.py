@@ -135,32 +135,36 @@ DIALECTS: Mapping[str, Dialect] = {
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """One row of the table behind `provider/name`. `key` is the environment variable that holds its key."""
+    """One row of the table behind `provider/name`. `key` is the environment variable that holds its key.
+
+    `plain`: the names of its models hold no slash, as those of many others do (`meta-llama/llama-4`).
+    """
 
     name: str
     base_url: str
     key: str | None
     dialect: str
+    plain: bool = False
 
 
 PROVIDERS: Mapping[str, Provider] = {
     provider.name: provider
     for provider in (
-        Provider("openai", "https://api.openai.com/v1", "OPENAI_API_KEY", "openai"),
-        Provider("deepseek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", "deepseek"),
+        Provider("openai", "https://api.openai.com/v1", "OPENAI_API_KEY", "openai", plain=True),
+        Provider("deepseek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", "deepseek", plain=True),
         Provider(
             "gemini", "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY", "gemini"
         ),
         Provider("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", "openrouter"),
-        Provider("moonshot", "https://api.moonshot.cn/v1", "MOONSHOT_API_KEY", "moonshot"),
+        Provider("moonshot", "https://api.moonshot.cn/v1", "MOONSHOT_API_KEY", "moonshot", plain=True),
         Provider(
             "dashscope", "https://dashscope.aliyuncs.com/compatible-mode/v1", "DASHSCOPE_API_KEY", "dashscope"
         ),
-        Provider("zhipu", "https://open.bigmodel.cn/api/paas/v4", "ZHIPU_API_KEY", "zhipu"),
+        Provider("zhipu", "https://open.bigmodel.cn/api/paas/v4", "ZHIPU_API_KEY", "zhipu", plain=True),
         Provider("siliconflow", "https://api.siliconflow.cn/v1", "SILICONFLOW_API_KEY", "openai"),
         Provider("groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY", "openai"),
-        Provider("mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY", "mistral"),
-        Provider("xai", "https://api.x.ai/v1", "XAI_API_KEY", "openai"),
+        Provider("mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY", "mistral", plain=True),
+        Provider("xai", "https://api.x.ai/v1", "XAI_API_KEY", "openai", plain=True),
         Provider("ollama", "http://127.0.0.1:11434/v1", None, "local"),
         Provider("lmstudio", "http://127.0.0.1:1234/v1", None, "local"),
         Provider("llamacpp", "http://127.0.0.1:8080/v1", None, "local"),

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import Final
 
@@ -33,6 +33,10 @@ class Fields:
     def label(self, key: str) -> str:
         """A key as the entry spells it."""
         return self.written.get(key, key)
+
+    def within(self, values: Mapping[str, object], written: Mapping[str, str]) -> "Fields":
+        """The fields of an object in the entry. What is wrong with them is wrong with the entry."""
+        return replace(self, values=values, written=written)
 
     def complain(self, problem: str, hint: str | None = None) -> None:
         self._problems[problem] = hint
@@ -125,7 +129,7 @@ class Fields:
         value, label = self.values.get(key), self.label(key)
         if value is None:
             return {}
-        items = _listed_pairs(value, separator) if as_object(value) is None else as_object(value)
+        items = listed_pairs(value, separator) if as_object(value) is None else as_object(value)
         if items is None:
             self._wrong(label, f'must be an object of strings, or a list of "name{separator}value"', value)
             return {}
@@ -189,7 +193,7 @@ def _named(item: object) -> str | None:
     return name.strip() if isinstance(name, str) and name.strip() else None
 
 
-def _listed_pairs(value: object, separator: str) -> dict[str, object] | None:
+def listed_pairs(value: object, separator: str) -> dict[str, object] | None:
     """`["Name: value"]`, `[{"name": …, "value": …}]` or lines of text, as an object; None when it is none."""
     items = value.splitlines() if isinstance(value, str) else as_list(value)
     pairs: dict[str, object] = {}

@@ -1,6 +1,6 @@
 """Where in a file the servers stand, and what else is ours in it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -8,7 +8,7 @@ from mcphost.documents import Place, as_list, as_object, fold, kind, suggestion
 from mcphost.jsonc import KeyPath
 from mcphost.spellings import is_comment, looks_like_server
 
-OWN_SECTIONS: Final = ("model", "tools", "limits", "inputs")
+OWN_SECTIONS: Final = ("model", "tools", "limits", "prices", "inputs")
 _SERVER_SECTIONS: Final = ("mcpservers", "servers", "mcp.servers", "contextservers")
 _EXAMPLE: Final = '{"mcpServers": {"time": {"command": "uvx", "args": ["mcp-server-time"]}}}'
 
@@ -24,9 +24,13 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A file taken apart: `sections` are those of `OWN_SECTIONS` that it has, `unknown` its other keys."""
+    """A file taken apart: `sections` are those of `OWN_SECTIONS` that it has, `unknown` its other keys.
+
+    `home` is where one more server goes: the object or array of the others.
+    """
 
     entries: tuple[Entry, ...] = ()
+    home: KeyPath = ("mcpServers",)
     sections: Mapping[str, object] = field(default_factory=dict[str, object])
     unknown: tuple[str, ...] = ()
 
@@ -36,14 +40,15 @@ def take_apart(data: object, place: Place) -> Layout:
     as a bare object of servers, or as an array of them. Raises `ConfigError` where there is nothing of ours.
     """
     if (items := as_list(data)) is not None:
-        return Layout(tuple(_listed(items, ())))
+        return Layout(tuple(_listed(items, ())), ())
     top = as_object(data)
     if top is None:
         raise place.error((), f"holds {kind(data)}, not an object of servers", hint=f"Write {_EXAMPLE}.")
     top = _without_comments(top)
     if named := [key for key in top if fold(key) in _SERVER_SECTIONS]:
         entries = [entry for key in named for entry in _section(top[key], (key,), place)]
-        return _with_own(entries, {key: value for key, value in top.items() if key not in named})
+        rest = {key: value for key, value in top.items() if key not in named}
+        return _with_own(entries, (named[-1],), rest)
     if (mcp := as_object(top.get("mcp"))) is not None:
         if settings := _editor_settings(mcp, place):
             return settings
@@ -51,7 +56,7 @@ def take_apart(data: object, place: Place) -> Layout:
         return bare
     if looks_like_server(top):
         raise place.error((), "is one server without a name", hint='Write {"mcpServers": {"its name": {…}}}.')
-    layout = _with_own([], top)
+    layout = _with_own([], ("mcpServers",), top)
     if layout.unknown:
         names = [
             key + suggestion(key, ("mcpServers", "model", "tools", "limits")) for key in layout.unknown[:5]
@@ -60,18 +65,19 @@ def take_apart(data: object, place: Place) -> Layout:
     return layout
 
 
-def _with_own(entries: list[Entry], rest: Mapping[str, object]) -> Layout:
+def _with_own(entries: list[Entry], home: KeyPath, rest: Mapping[str, object]) -> Layout:
     sections = {key: value for key, value in rest.items() if key in OWN_SECTIONS}
-    return Layout(tuple(entries), sections, tuple(key for key in rest if key not in OWN_SECTIONS))
+    return Layout(tuple(entries), home, sections, tuple(key for key in rest if key not in OWN_SECTIONS))
 
 
 def _editor_settings(mcp: Mapping[str, object], place: Place) -> Layout | None:
     """The servers under `mcp` in VS Code's or opencode's settings, whose `model` and `tools` are not ours."""
     for key in ("servers", "mcpServers"):
         if key in mcp:
-            return Layout(tuple(_section(mcp[key], ("mcp", key), place)), {"inputs": mcp.get("inputs")})
+            home = ("mcp", key)
+            return Layout(tuple(_section(mcp[key], home, place)), home, {"inputs": mcp.get("inputs")})
     servers = {key: value for key, value in mcp.items() if looks_like_server(value)}
-    return Layout(tuple(_section(servers, ("mcp",), place))) if servers else None
+    return Layout(tuple(_section(servers, ("mcp",), place)), ("mcp",)) if servers else None
 
 
 def _bare(top: Mapping[str, object]) -> Layout | None:
@@ -86,7 +92,7 @@ def _bare(top: Mapping[str, object]) -> Layout | None:
     if alike == 0 or alike * 2 < len(candidates):
         return None
     entries = [Entry(key, value, (key,)) for key, value in candidates.items()]
-    return _with_own(entries, {key: value for key, value in top.items() if key not in candidates})
+    return _with_own(entries, (), {key: value for key, value in top.items() if key not in candidates})
 
 
 def _is_server_in_place(value: object) -> bool:
@@ -119,3 +125,31 @@ def _without_comments(top: Mapping[str, object]) -> dict[str, object]:
 def _listed(items: list[object], path: KeyPath) -> list[Entry]:
     """Entries of an array, which hold their names; one without gets its number."""
     return [Entry(f"server-{number}", item, (*path, number - 1)) for number, item in enumerate(items, 1)]
+
+
+def named(entries: Iterable[Entry], place: Place, warnings: list[str]) -> dict[str, Entry]:
+    """Entries by the servers' names: the entry's `name`, else its key. Equal names are made different."""
+    wanted = [(_wanted_name(entry), entry) for entry in entries]
+    taken = {name for name, _ in wanted}
+    found: dict[str, Entry] = {}
+    for name, entry in wanted:
+        new, number = name, 2
+        while new in found or (new != name and new in taken):
+            new, number = f"{name}-{number}", number + 1
+        if new != name:
+            warnings.append(f"{place.at(entry.path)}: another server is called {name}; this one is now {new}")
+        found[new] = entry
+    return found
+
+
+def _wanted_name(entry: Entry) -> str:
+    given = (as_object(entry.value) or {}).get("name")
+    for name in (given if isinstance(given, str) else "", entry.key):
+        if shown := clean_name(name):
+            return shown
+    return "server"
+
+
+def clean_name(text: str) -> str:
+    """`text` as the name of a server: without what does not print, and on one line."""
+    return " ".join("".join(char if char.isprintable() else " " for char in text).split())

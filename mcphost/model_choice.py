@@ -67,11 +67,15 @@ def resolve_model(
     if choice.name is None:
         _raise_problem(choice, "name")
         raise NoModel(choice.base_url)
+    first, slash, _ = choice.name.partition("/")
+    if slash and choice.home and choice.home.plain and named_provider(choice.name) is None:
+        raise _no_provider(choice.name, first)
     if choice.base_url is None:
         _raise_problem(choice, "base_url")
         choice = _at_openai(choice, flag_api_key or environ.get("OPENAI_API_KEY"))
     for key in ("dialect", "options", "extra_body"):
         _raise_problem(choice, key)
+    named = config.model.name
     return ModelSpec(
         name=choice.name,
         base_url=choice.base_url,
@@ -79,6 +83,9 @@ def resolve_model(
         dialect=choice.dialect().name,
         options=choice.file.options,
         extra_body=choice.file.extra_body,
+        context_tokens=choice.file.context_tokens
+        if named is None or choice.name in (named, _split(named)[1])
+        else None,
         resolved=True,
     )
 
@@ -195,17 +202,20 @@ def _at_openai(choice: _Choice, key: str | None) -> _Choice:
     """A name alone is OpenAI's, when there is a key for OpenAI."""
     name = choice.name or ""
     if "/" in name:
-        first = name.partition("/")[0]
-        reason = f"model {name!r}: no provider is called {first!r}{suggestion(first, PROVIDERS)}"
-        raise ConfigError(
-            reason, hint=f"Providers: {', '.join(PROVIDERS)}. Any other endpoint needs --base-url."
-        )
+        raise _no_provider(name, name.partition("/")[0])
     if not _given(key):
         raise ConfigError(
             f"model {name!r}: no endpoint is known for it",
             hint=f"Name its provider, -m provider/{name}, or give --base-url or the file's model.base_url.",
         )
     return _Choice(choice.name, PROVIDERS["openai"].base_url, PROVIDERS["openai"], choice.file)
+
+
+def _no_provider(model: str, first: str) -> ConfigError:
+    reason = f"model {model!r}: no provider is called {first!r}{suggestion(first, PROVIDERS)}"
+    return ConfigError(
+        reason, hint=f"Providers: {', '.join(PROVIDERS)}. Any other endpoint needs --base-url."
+    )
 
 
 def _split(text: str | None) -> tuple[Provider | None, str | None]:

@@ -8,11 +8,12 @@ from mcphost import dialect
 from mcphost.dialect import DIALECTS, Provider, named_provider
 from mcphost.documents import Place, as_list, as_number, as_object, fold, kind, suggestion
 from mcphost.endpoints import clean_base_url
+from mcphost.prices import Price
 from mcphost.specs import Limits, ToolsSpec
 from mcphost.variables import Scope, expand
 
-_MODEL_KEYS: Final = ("name", "base_url", "api_key", "dialect", "options", "extra_body")
-_OF_ENDPOINT: Final = ("api_key", "dialect", "extra_body")
+_MODEL_KEYS: Final = ("name", "base_url", "api_key", "dialect", "options", "extra_body", "context_tokens")
+_OF_ENDPOINT: Final = ("api_key", "dialect", "extra_body", "context_tokens")
 _MOST: Mapping[str, int] = {
     "rounds": 10_000,
     "parallel": 1_000,
@@ -33,8 +34,9 @@ class Settings:
 
     model: dict[str, object] = field(default_factory=dict[str, object], repr=False)
     problems: dict[str, str] = field(default_factory=dict[str, str])
-    tools: Mapping[str, str] = field(default_factory=dict[str, str])
+    tools: Mapping[str, str | bool] = field(default_factory=dict[str, str | bool])
     limits: Mapping[str, int | float] = field(default_factory=dict[str, int | float])
+    prices: Mapping[str, Price] = field(default_factory=dict[str, Price])
     unknown: tuple[str, ...] = ()
 
     def then(self, later: "Settings") -> "Settings":
@@ -47,6 +49,7 @@ class Settings:
             problems={key: text for key, text in self.problems.items() if key not in over} | later.problems,
             tools={**self.tools, **later.tools},
             limits={**self.limits, **later.limits},
+            prices={**self.prices, **later.prices},
         )
 
 
@@ -66,9 +69,10 @@ def read(sections: Mapping[str, object], place: Place, scope: Scope) -> Settings
     """The sections of one file. Raises `ConfigError` for a wrong value, naming file, line and key."""
     unknown: list[str] = []
     model, problems = _model(sections.get("model"), place, scope, unknown)
-    tools = _tools(_keys("tools", sections, ("naming", "results"), place, unknown), place)
+    tools = _tools(_keys("tools", sections, ("naming", "results", "think"), place, unknown), place)
     limits = _limits(_keys("limits", sections, tuple(_MOST), place, unknown), place)
-    return Settings(model, problems, tools, limits, tuple(unknown))
+    prices = _prices(sections.get("prices"), place)
+    return Settings(model, problems, tools, limits, prices, tuple(unknown))
 
 
 def _keys(
@@ -86,9 +90,14 @@ def _keys(
     return {names[fold(key)]: item for key, item in given.items() if fold(key) in names and item is not None}
 
 
-def _tools(given: Mapping[str, object], place: Place) -> dict[str, str]:
-    tools: dict[str, str] = {}
+def _tools(given: Mapping[str, object], place: Place) -> dict[str, str | bool]:
+    tools: dict[str, str | bool] = {}
     for key, value in given.items():
+        if key == "think":
+            if not isinstance(value, bool):
+                raise place.error(("tools", key), f"must be true or false, not {kind(value)}")
+            tools[key] = value
+            continue
         choices = [str(choice) for choice in get_args(ToolsSpec.model_fields[key].annotation)]
         if not isinstance(value, str) or value not in choices:
             guess = suggestion(value, choices) if isinstance(value, str) else ""
@@ -110,6 +119,28 @@ def _limits(given: Mapping[str, object], place: Place) -> dict[str, int | float]
             raise place.error(("limits", key), f"must be {unit} above 0 and at most {_MOST[key]}")
         limits[key] = int(number) if whole else float(number)
     return limits
+
+
+def _prices(value: object, place: Place) -> dict[str, Price]:
+    """`{"a-model": {"input": 0.3, "output": 1.2, "cached": 0.03, "currency": "USD"}}`, per million tokens."""
+    if value is None:
+        return {}
+    if (given := as_object(value)) is None:
+        raise place.error(("prices",), f"must be an object of prices by model, not {kind(value)}")
+    return {model: _price(price, place, ("prices", model)) for model, price in given.items()}
+
+
+def _price(value: object, place: Place, where: tuple[str, ...]) -> Price:
+    parts = as_object(value) or {}
+    if not parts.keys() >= {"input", "output"} or not parts.keys() <= Price.model_fields.keys():
+        raise place.error(where, "must have input and output, and may have cached and currency")
+    for key, part in parts.items():
+        number = as_number(part)
+        if key == "currency" and not (isinstance(part, str) and part.strip()):
+            raise place.error((*where, key), f"must be a string such as USD, not {kind(part)}")
+        if key != "currency" and (number is None or not 0 <= number < 1e9):
+            raise place.error((*where, key), "must be a number: money for a million tokens")
+    return Price.model_validate(parts)
 
 
 def _model(
@@ -151,6 +182,10 @@ def _checked(key: str, value: object, place: Place) -> object:
     if key in ("options", "extra_body"):
         if as_object(value) is None:
             raise place.error(where, f"must be an object, not {kind(value)}")
+        return value
+    if key == "context_tokens":
+        if not isinstance(value, int) or not 1000 <= value <= 1_000_000_000:
+            raise place.error(where, "must be a whole number of tokens, at least 1000")
         return value
     if not isinstance(value, str):
         raise place.error(where, f"must be a string, not {kind(value)}")

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, get_args
 
-from mcphost import envfile
+from mcphost import auth_entry, envfile
 from mcphost.documents import as_list, as_object, fold, kind, nearest, suggestion
 from mcphost.endpoints import check_url
 from mcphost.fields import Fields
-from mcphost.specs import Approve, LogLevel, ServerSpec, ServerType
+from mcphost.specs import Approve, LogLevel, ServerSpec, ServerType, SessionScope
 from mcphost.spellings import TYPES, Spelled, spell
 from mcphost.variables import Inputs, Scope
 
@@ -53,9 +53,13 @@ def build(name: str, entry: object, *, source: Path | None, folder: Path, scope:
             spelled.values, replace(scope, inputs=Inputs()), lenient=True, written=spelled.written
         )
     spec = _read(name, fields, spelled, folder, enabled)
+    auth, unknown = auth_entry.read(fields, folder)
+    if auth is not None and spec.type in ("stdio", "builtin"):
+        fields.warnings.append(f"{fields.label('auth')} has no effect: the server has no url")
     problem, hint = fields.problem() if enabled else (None, None)
-    spec = spec.model_copy(update={"source": source, "enabled": enabled, "problem": problem, "hint": hint})
-    return Built(spec, tuple(fields.warnings), spelled.unknown, _effective(spelled))
+    found = {"auth": auth, "source": source, "enabled": enabled, "problem": problem, "hint": hint}
+    spec = spec.model_copy(update=found)
+    return Built(spec, tuple(fields.warnings), spelled.unknown + unknown, _effective(spelled))
 
 
 def _read(name: str, fields: Fields, spelled: Spelled, folder: Path, enabled: bool) -> ServerSpec:
@@ -77,12 +81,14 @@ def _read(name: str, fields: Fields, spelled: Spelled, folder: Path, enabled: bo
         **kwargs,
         include=fields.globs("include"),
         exclude=fields.globs("exclude"),
-        approve=_approve(fields),
+        approve=_approve(fields) or (_POLICIES["never"] if type_ == "builtin" else None),
         trust_annotations=fields.flag("trust_annotations") is True,
         validate_arguments=validate is not False,
         timeout=fields.seconds("timeout"),
         timeout_max=fields.seconds("timeout_max"),
         log_level=_log_level(fields),
+        session=_session(fields),
+        session_idle=fields.seconds("session_idle") or 600.0,
         roots=_roots(fields, folder),
         start_timeout=60.0 if start_timeout is None else start_timeout,
         prefix=prefix if isinstance(prefix, str) else None,
@@ -225,6 +231,14 @@ def _approve(fields: Fields) -> Approve | None:
     if freed:
         return Approve(mode="except", tools=freed)
     return Approve(mode="only", tools=asked) if asked else None
+
+
+def _session(fields: Fields) -> SessionScope:
+    given = fields.text("session")
+    known: dict[str, SessionScope] = {fold(scope): scope for scope in get_args(SessionScope)}
+    if given is not None and fold(given) not in known:
+        fields.complain(f"session must be one of {', '.join(known.values())}{suggestion(given, known)}")
+    return known.get(fold(given or ""), "shared")
 
 
 def _log_level(fields: Fields) -> LogLevel | None:

@@ -35,6 +35,8 @@ SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "timeout": ("tool_timeout_sec", "requestTimeout"),
     "timeout_ms": (),
     "timeout_max": (),
+    "session": (),
+    "session_idle": (),
     "log_level": (),
     "roots": (),
     "start_timeout": ("startup_timeout_sec",),
@@ -50,6 +52,9 @@ SPELLINGS: Mapping[str, tuple[str, ...]] = {
 }
 """Our key, or the other host's where we have none, and the other spellings of it, the best one first."""
 
+KNOWN_KEYS: Final = tuple({*SPELLINGS, *(other for others in SPELLINGS.values() for other in others)})
+"""All spellings of all keys."""
+
 TYPES: Mapping[str, str] = {
     "stdio": "stdio",
     "local": "stdio",
@@ -63,7 +68,7 @@ TYPES: Mapping[str, str] = {
 }
 """A `type`, folded as keys are, and what it is here."""
 
-LATER: Final = ("auth", "cost", "requires")
+LATER: Final = ("cost", "requires")
 """Keys that are read and have no effect yet."""
 
 _HARMLESS = frozenset(

@@ -23,6 +23,9 @@ _BODY = re.compile(
 _SHELL_STYLE = re.compile(r"(?:Bearer +)?\$([A-Z_][A-Z0-9_]+)")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _MAX_NESTING: Final = 20
+_EDITOR_FOLDERS: Final = frozenset(
+    ".vscode .cursor .gemini .roo .zed .idea .claude .windsurf .kilocode .trae .github .amazonq".split()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,11 @@ class Scope:
                 return os.sep
             case _:
                 return None
+
+
+def workspace_of(folder: Path) -> Path:
+    """The folder of the project that a file in `folder` belongs to: an editor's own folder lies in it."""
+    return folder.parent if folder.name in _EDITOR_FOLDERS else folder
 
 
 def home_folder(environ: Mapping[str, str]) -> Path:

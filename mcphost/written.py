@@ -17,7 +17,7 @@ from mcphost.text import json_text
 _TOKEN = re.compile(r"(?:Bearer )?[\w.+/=~-]+")
 
 _TOLD = (
-    "env env_file cwd inherit_env registryUrl headers env_http_headers bearer_token_env_var builtin "
+    "env env_file cwd inherit_env registryUrl headers env_http_headers bearer_token_env_var auth builtin "
     "approve trust autoApprove trust_annotations"
 ).split()
 """Beside the command and the address: what decides where a program looks and what it gets, and what the user

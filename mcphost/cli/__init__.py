@@ -12,8 +12,12 @@ from typing import Any, Final, NoReturn
 import click
 
 from mcphost import __version__
+from mcphost.cli.auth import login, logout
 from mcphost.cli.bridge import call, chat, demo, run, servers, tools
 from mcphost.cli.offers import prompts, read, resources
+from mcphost.cli.serve import serve
+from mcphost.cli.sessions import sessions
+from mcphost.cli.setup import add, completion, doctor, import_, remove
 from mcphost.errors import McphostError
 from mcphost.terminal.output import Closed, complain, prepare_streams
 
@@ -48,7 +52,25 @@ def cli() -> None:
     """
 
 
-_COMMANDS: Final = (run, chat, tools, call, prompts, resources, read, servers, demo)
+_COMMANDS: Final = (
+    run,
+    chat,
+    tools,
+    call,
+    prompts,
+    resources,
+    read,
+    servers,
+    serve,
+    login,
+    logout,
+    add,
+    remove,
+    import_,
+    doctor,
+    completion, sessions,
+    demo,
+)
 """In the order in which one meets them."""
 
 for command in _COMMANDS:
@@ -57,6 +79,8 @@ for command in _COMMANDS:
 
 def main() -> NoReturn:
     """Run the command line and exit with the code that tells how it went."""
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     gc.set_threshold(100_000)  # imports make much that stays; looking through it costs a fifth of their time
     prepare_streams()
     code = _exit_code()

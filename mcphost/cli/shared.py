@@ -6,6 +6,7 @@ from typing import Any, Literal, TypeVar
 
 import click
 
+from mcphost.cli.completing import server_names
 from mcphost.terminal.logs import log_to_stderr
 from mcphost.terminal.settings import Settings
 
@@ -25,7 +26,12 @@ _SHARED = (
     click.option("--base-url", metavar="URL", help="The model's OpenAI-compatible endpoint."),
     click.option("--api-key", metavar="KEY", help="The model's key; better in its environment variable."),
     click.option(
-        "--server", "servers", multiple=True, metavar="NAME", help="Only this server. May be repeated."
+        "--server",
+        "servers",
+        multiple=True,
+        metavar="NAME",
+        shell_complete=server_names,
+        help="Only this server. May be repeated.",
     ),
     click.option("--naming", type=click.Choice(["cherry", "mcp", "plain"]), help="How tools are named."),
     click.option("--results", type=click.Choice(["text", "blocks"]), help="How results go to the model."),

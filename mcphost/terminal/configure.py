@@ -21,12 +21,18 @@ def load_config(settings: Settings) -> Config:
 
     Shows its warnings, and asks about a file that was only found in the working folder.
     """
-    paths, confirmed = _files(settings)
-    config = configuration.load(paths, environ=os.environ, ask=_ask if is_interactive() else None)
-    if confirmed is not None and confirmed not in config.digests.values():
-        raise ConfigError(f"{paths[0]} has changed since it was confirmed", hint="Look at it, and run again.")
+    config = read_config(settings)
     for warning in config.warnings:
         note(f"warning: {printable(warning)}", style="yellow")
+    return config
+
+
+def read_config(settings: Settings) -> Config:
+    """The same, and the warnings are left to the caller."""
+    paths, confirmed = _files(settings)
+    config = configuration.load(paths, environ=os.environ, ask=ask if is_interactive() else None)
+    if confirmed is not None and confirmed not in config.digests.values():
+        raise ConfigError(f"{paths[0]} has changed since it was confirmed", hint="Look at it, and run again.")
     changes = {"naming": settings.naming, "results": settings.results}
     tools = config.tools.model_copy(
         update={key: value for key, value in changes.items() if value is not None}
@@ -42,7 +48,7 @@ def _files(settings: Settings) -> tuple[list[Path], str | None]:
     if found is None:
         raise ConfigError(
             "there is no servers.json: none was named, and none is in this folder or in yours",
-            hint=f"Name one with -c FILE, or write {user_config()}.\n"
+            hint=f"Name one with -c FILE; `mcphost add` and `mcphost import` make yours, {user_config()}.\n"
             "`mcphost demo` shows everything without one.",
         )
     return [found.path], _confirmed(found.path) if found.stranger else None
@@ -68,7 +74,7 @@ def _confirmed(path: Path) -> str:
                 note(f"    {line}")
     for line in config.model_written:
         note(f"  its model: {line}")
-    if not _yes("Use it, now and whenever it is unchanged?"):
+    if not yes("Use it, now and whenever it is unchanged?"):
         raise ConfigError(f"{name} was not confirmed", hint="Name another file with -c FILE.")
     try:
         trust.remember(digest, path)
@@ -77,11 +83,12 @@ def _confirmed(path: Path) -> str:
     return digest
 
 
-def _yes(question: str) -> bool:
+def yes(question: str) -> bool:
+    """Whether the person at the terminal says so; no is what nothing means."""
     return _typed(f"{question} [y/N] ").strip().lower() in ("y", "yes", "是")
 
 
-def _ask(description: str, password: bool) -> str:
+def ask(description: str, password: bool) -> str:
     prompt = f"{printable(description)}: "
     if not password:
         return _typed(prompt)

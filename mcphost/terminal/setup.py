@@ -49,7 +49,11 @@ async def settled(host: Host, settings: Settings, *, quiet: bool = False) -> Non
         warn_of(servers)
         if not servers:
             what = "no server is enabled" if host.servers else "no servers are configured"
-            note(f"warning: {what}, so there are no tools", style="yellow")
+            files = ", ".join(map(str, host.config.files))
+            where = f" in {printable(files)}" if files else ""
+            note(f"warning: {what}{where}, so there are no tools", style="yellow")
+            if files and not host.servers:
+                note("hint: `mcphost add` puts one in, `mcphost import` those of another program.")
 
 
 def warn_of(servers: Iterable[Server]) -> None:
