@@ -58,6 +58,8 @@ if TYPE_CHECKING:
     from mcphost.host import Host
     from mcphost.messages import Attachment, Message, ToolCall, ToolResult, Usage
     from mcphost.model import Model, Reply, ToolChoice
+    from mcphost.oauth.loopback import Loopback
+    from mcphost.oauth.visitor import NotVisited, Visit, Visitor
     from mcphost.offers import (
         Completion,
         Contents,
@@ -69,6 +71,7 @@ if TYPE_CHECKING:
     )
     from mcphost.openai_model import OpenAIModel
     from mcphost.server import Server
+    from mcphost.specs import AuthSpec
     from mcphost.turn import ChatReply, Turn
 
 __version__ = "0.1.0"
@@ -124,6 +127,9 @@ _MODULES = {
     "mcphost.host": ("Host",),
     "mcphost.messages": ("Attachment", "Message", "ToolCall", "ToolResult", "Usage"),
     "mcphost.model": ("Model", "Reply", "ToolChoice"),
+    "mcphost.oauth.loopback": ("Loopback",),
+    "mcphost.oauth.visitor": ("NotVisited", "Visit", "Visitor"),
+    "mcphost.specs": ("AuthSpec",),
     "mcphost.offers": (
         "Completion",
         "Contents",
@@ -146,6 +152,7 @@ __all__ = [
     "Asked",
     "Attachment",
     "AuthRequired",
+    "AuthSpec",
     "Call",
     "Catalog",
     "ChatReply",
@@ -166,11 +173,13 @@ __all__ = [
     "LimitReached",
     "Limits",
     "ListChanged",
+    "Loopback",
     "McphostError",
     "Message",
     "Model",
     "ModelError",
     "NoHooks",
+    "NotVisited",
     "OpenAIModel",
     "Progress",
     "Prompt",
@@ -200,6 +209,8 @@ __all__ = [
     "ToolResult",
     "Turn",
     "Usage",
+    "Visit",
+    "Visitor",
     "Warned",
     "__version__",
 ]

@@ -30,6 +30,10 @@ def _values(spec: ServerSpec) -> Iterator[str]:
             yield given
             yield given.rpartition("=")[2]
             yield from given.split()[1:]
+    if spec.auth is not None:
+        auth = spec.auth
+        secrets = (auth.client_secret, auth.private_key, auth.assertion, auth.id_token, auth.id_client_secret)
+        yield from (secret for secret in secrets if secret and not secret.startswith("@"))
     if spec.url:
         shown = redact_url(spec.url)
         parts = urlsplit(spec.url)

@@ -5,13 +5,16 @@ import ssl
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.util import find_spec
-from typing import Any, cast
+from typing import Any, Final, cast
 from urllib.request import getproxies
 
 import httpx2
 
 from mcphost.endpoints import is_loopback
 from mcphost.errors import ConfigError
+
+_LIMITS: Final = httpx2.Limits(max_connections=None, max_keepalive_connections=100)
+"""Nobody waits for a connection, as the callers of a backend would for each other."""
 
 
 @cache
@@ -28,7 +31,7 @@ def client_settings(url: str) -> dict[str, Any]:
     local = is_loopback(url)
     if not local:
         _check_proxies()
-    return {"verify": ssl_context(), "trust_env": not local}
+    return {"verify": ssl_context(), "trust_env": not local, "limits": _LIMITS}
 
 
 def client(
@@ -36,6 +39,7 @@ def client(
     *,
     headers: Mapping[str, str] | None = None,
     timeout: httpx2.Timeout | float | None = None,
+    auth: httpx2.Auth | None = None,
     kind: type[httpx2.AsyncClient] = httpx2.AsyncClient,
 ) -> httpx2.AsyncClient:
     """A client that talks to `url`. `timeout` is in seconds, None for no limit.
@@ -45,7 +49,9 @@ def client(
     """
     settings = client_settings(url)
     try:
-        return kind(headers=dict(headers or {}), timeout=timeout, follow_redirects=False, **settings)
+        return kind(
+            headers=dict(headers or {}), timeout=timeout, auth=auth, follow_redirects=False, **settings
+        )
     except (ValueError, httpx2.InvalidURL) as exc:
         raise ConfigError(f"a proxy of the environment cannot be used: {exc}", hint=_PROXY_HINT) from exc
 

@@ -50,7 +50,8 @@ class AuthSpec(_Frozen):
     `grant`: a person says yes on a page (`authorization_code`); the program proves who it is, by
     `client_secret` or by a `private_key` (PEM) that signs with `algorithm` (`client_credentials`); or it
     presents an `assertion`, a JWT of somebody that the authorization server trusts, or one that such an
-    identity provider makes of an ID token (`jwt_bearer`).
+    identity provider makes of the user's `id_token`, at `id_token_url`, for its client `id_client_id`
+    (`jwt_bearer`).
 
     Without `client_id` we register ourselves, or are known by `client_metadata_url`. `client_auth` is how
     a client with a secret proves itself, None for what the authorization server prefers. `issuer` is the only

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from mcphost.config import ServerSpec
 from mcphost.errors import AuthRequired, ConnectFailed, ServerError
 from mcphost.net import what_failed
+from mcphost.transport.http import UNAUTHORIZED
 from mcphost.transport.process import Child
 
 
@@ -83,9 +84,9 @@ def explain(spec: ServerSpec, exc: BaseException) -> ServerError:
             return leaf
     status = http_status(exc)
     if status in (401, 403):
-        return AuthRequired(
-            spec.name, f"the server wants authorization (HTTP {status})", hint=_auth_hint(spec)
-        )
+        own = rpc_data(exc).get(UNAUTHORIZED, {})
+        reason = own.get("reason") or f"the server wants authorization (HTTP {status})"
+        return AuthRequired(spec.name, reason, hint=own.get("hint") or _auth_hint(spec))
     leaf = next(leaves(exc))
     reason, hint = _reason(spec, leaf, status)
     return ConnectFailed(spec.name, reason, hint=hint)
@@ -131,4 +132,5 @@ def _first_problem(exc: ValidationError) -> str:
 
 def _auth_hint(spec: ServerSpec) -> str:
     example = '"headers": {"Authorization": "Bearer ${TOKEN}"}'
-    return f"Give {spec.name} its token in servers.json: {example}."
+    token = f"ive {spec.name} its token in servers.json: {example}."
+    return f"Log in: mcphost login {spec.name}. Or g{token}" if spec.authorization() else f"G{token}"

@@ -23,13 +23,13 @@ from .scripted import ScriptedModel, calls, says
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 PUBLIC = (
-    "Accept Allow AllowAll Answer Approve Asked Attachment AuthRequired Call Catalog ChatReply Completion "
-    "Config ConfigError ConnectFailed Contents Decision Decline Dialect Done ElicitationAsked Event "
-    "Failed Hooks Host LimitReached Limits ListChanged McphostError Message Model ModelError NoHooks "
-    "OpenAIModel Progress Prompt PromptArgument PromptReply Reasoning Refuse Reply Resource "
-    "ResourceTemplate ResourceUpdated Result Round RoundUsage Route SamplingAsked Server ServerChanged "
-    "ServerError ServerLog ServerLost ServerSpec Text ToolCall ToolChoice ToolError ToolResult Turn Usage "
-    "Warned __version__ "
+    "Accept Allow AllowAll Answer Approve Asked Attachment AuthRequired AuthSpec Call Catalog ChatReply "
+    "Completion Config ConfigError ConnectFailed Contents Decision Decline Dialect Done ElicitationAsked "
+    "Event Failed Hooks Host LimitReached Limits ListChanged Loopback McphostError Message Model "
+    "ModelError NoHooks NotVisited OpenAIModel Progress Prompt PromptArgument PromptReply Reasoning "
+    "Refuse Reply Resource ResourceTemplate ResourceUpdated Result Round RoundUsage Route SamplingAsked "
+    "Server ServerChanged ServerError ServerLog ServerLost ServerSpec Text ToolCall ToolChoice ToolError "
+    "ToolResult Turn Usage Visit Visitor Warned __version__ "
 ).split()
 
 

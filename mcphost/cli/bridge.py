@@ -1,6 +1,7 @@
 """Chatting, calling tools, seeing servers: `run`, `chat`, `tools`, `call`, `servers`, `demo`."""
 
 import sys
+from pathlib import Path
 from typing import Literal
 
 import click
@@ -23,6 +24,23 @@ from mcphost.terminal.settings import Settings
 @click.option("--max-rounds", type=click.IntRange(min=1), metavar="N", help="Rounds that may call tools.")
 @click.option("--tool-choice", metavar="CHOICE", help="auto, none, required, or a tool's name.")
 @click.option("--yes", is_flag=True, help="Allow calls that would be asked about.")
+@click.option(
+    "--approve",
+    type=click.Choice(["never", "writes", "always"]),
+    default="never",
+    help="Which calls to ask about where an entry does not say; without a terminal they are refused.",
+)
+@click.option(
+    "-a",
+    "--attach",
+    "files",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Send a file along. May be repeated.",
+)
+@click.option("--continue", "go_on", is_flag=True, help="Go on with this folder's last conversation.")
+@click.option("--no-save", is_flag=True, help="Keep nothing of the conversation on disk.")
 @shared
 def run(
     settings: Settings,
@@ -33,6 +51,10 @@ def run(
     max_rounds: int | None,
     tool_choice: str | None,
     yes: bool,
+    approve: Literal["never", "writes", "always"],
+    files: tuple[Path, ...],
+    go_on: bool,
+    no_save: bool,
 ) -> int:
     """One turn: PROMPT goes to the model, its calls to the servers, the answer to stdout.
 
@@ -51,17 +73,37 @@ def run(
 
     from mcphost.terminal import run as world
     from mcphost.terminal.interrupt import run as supervise
+    from mcphost.terminal.keeping import Keeping, kept
 
-    request = world.Request(prompt, attached, text, output, quiet, tool_choice, yes)
-    return supervise(lambda interrupts: world.run(config, settings, request))
+    with kept(Keeping(save=not no_save, go_on=go_on)) as place:
+        request = world.Request(
+            prompt, attached, text, output, quiet, tool_choice, yes, approve, files, place
+        )
+        return supervise(lambda interrupts: world.run(config, settings, request, interrupts))
 
 
 @click.command(short_help="A conversation in the terminal.")
 @click.option("--system", metavar="TEXT|@FILE", help="The system prompt.")
 @click.option("--yes", is_flag=True, help="Allow calls that would be asked about.")
+@click.option("--continue", "go_on", is_flag=True, help="Go on with this folder's last conversation.")
+@click.option(
+    "--resume",
+    is_flag=False,
+    flag_value="",
+    metavar="[ID]",
+    help="Go on with a conversation; without ID, choose.",
+)
+@click.option("--no-save", is_flag=True, help="Keep nothing of the conversation on disk.")
 @shared
-def chat(settings: Settings, system: str | None, yes: bool) -> int:
-    """A conversation in the terminal."""
+def chat(
+    settings: Settings, system: str | None, yes: bool, go_on: bool, resume: str | None, no_save: bool
+) -> int:
+    """A conversation in the terminal. It is kept: `mcphost sessions` shows, searches and deletes.
+
+    \b
+    mcphost chat -m deepseek/deepseek-chat
+    mcphost chat --continue
+    """
     text = text_or_file("--system", system)
 
     from mcphost.terminal.configure import load_config, with_model
@@ -70,9 +112,13 @@ def chat(settings: Settings, system: str | None, yes: bool) -> int:
 
     from mcphost.terminal import chat as world
     from mcphost.terminal.interrupt import run as supervise
+    from mcphost.terminal.keeping import Keeping, kept
 
-    opening = world.Opening(system=text, yes=yes, wait=not sys.stdin.isatty())
-    return supervise(lambda interrupts: world.chat(config, settings, opening, interrupts))
+    with kept(Keeping(save=not no_save, go_on=go_on, resume=resume)) as place:
+        opening = world.Opening(
+            system=text, yes=yes, wait=not sys.stdin.isatty(), store=place.store, resumed=place.session
+        )
+        return supervise(lambda interrupts: world.chat(config, settings, opening, interrupts))
 
 
 @click.command(short_help="Every tool, grouped by server.")

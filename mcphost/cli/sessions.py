@@ -1,5 +1,6 @@
 """`mcphost sessions`: what conversations are kept, and what to do with them."""
 
+import re
 from pathlib import Path
 from typing import Literal
 
@@ -8,6 +9,16 @@ import click
 _OUTPUT = click.option(
     "--output", type=click.Choice(["table", "json"]), default="table", help="Something to read, or JSON."
 )
+
+
+def _seconds(context: click.Context, option: click.Parameter, age: str | None) -> float | None:
+    """An age in minutes, hours, days or weeks (`90m`, `12h`, `30d`, `8w`; days if nothing is said)."""
+    if age is None:
+        return None
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([mhdw]?)", age.strip().lower())
+    if found is None:
+        raise click.BadParameter(f"{age!r} is no age; write 30d, 12h or 8w", context, option)
+    return float(found[1]) * {"m": 60, "h": 3600, "d": 86400, "w": 604800}[found[2] or "d"]
 
 
 @click.group(short_help="The conversations that are kept.")
@@ -31,7 +42,7 @@ def list_(limit: int, output: Literal["table", "json"]) -> int:
 @sessions.command()
 @click.argument("session_id", metavar="ID")
 def show(session_id: str) -> int:
-    """A whole conversation, to read."""
+    """A conversation, to read. Long results are cut; `mcphost sessions export ID` has all of them."""
     from mcphost.terminal import sessions as world
 
     return world.show(session_id)
@@ -65,18 +76,18 @@ def search(words: tuple[str, ...], output: Literal["table", "json"]) -> int:
 
 
 @sessions.command()
-@click.argument("session_ids", nargs=-1, metavar="ID...")
+@click.argument("session_ids", nargs=-1, metavar="[ID]...")
 @click.option(
     "--older-than",
-    type=click.FloatRange(min=0),
-    metavar="DAYS",
-    help="All that were not used for so many days.",
+    callback=_seconds,
+    metavar="AGE",
+    help="All that were not used for so long, such as 30d, 12h or 8w.",
 )
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def delete(session_ids: tuple[str, ...], older_than: float | None, yes: bool) -> int:
     """Remove sessions for good."""
     if not session_ids and older_than is None:
-        raise click.UsageError("name the sessions to delete, or --older-than DAYS")
+        raise click.UsageError("name the sessions to delete, or --older-than AGE, such as 30d")
 
     from mcphost.terminal import sessions as world
 

@@ -22,8 +22,9 @@ from contextlib import suppress
 
 import anyio
 import uvicorn
-from full_features import TOOLS, Asker, Features, NeedsInput, call_tool, needs_input
+from full_features import Asker, Features, NeedsInput, needs_input
 from full_offers import ODD, PROMPTS, RESOURCES, TEMPLATES, UNUSABLE, complete, get_prompt, read_resource
+from full_tools import TOOLS, call_tool
 from mcp.server import runner
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.sse import SseServerTransport

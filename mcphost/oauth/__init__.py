@@ -1,0 +1,1 @@
+"""OAuth for MCP servers on the web (MCP specification, "Authorization"; OAuth 2.1)."""
