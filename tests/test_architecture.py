@@ -8,23 +8,42 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "mcphost"
 
 ORDER = (
-    "errors messages events jsontext text paths backoff trace endpoints net dialect "
-    "redact jsonc variables files envfile documents jsonc_edit spellings literals "
-    "written layout server_edit prices specs fields auth_entry server_entry carrying sources importing "
-    "sections "
-    "environment model_choice trust config masking verdicts "
-    "naming schema_values schema_walk schema_keywords schema_refs schema_clean schema_merge schema_adapt "
-    "schema validation coercion complaints arguments media blocks content offers catalog selection hooks asking elicitation "
-    "model_errors sse thinking calls assemble history context database noted session_rows stored store transcript model_request model instructed openai_model "
-    "patience lists sampling desk transport trouble oauth builtin answering listening session connection offering server "
-    "finding private fleet router turn conversation toolbox host api "
-    "demo doctor terminal cli __main__"
+    "errors messages events jsontext text paths backoff trace endpoints net dialect redact jsonc "
+    "variables files envfile documents jsonc_edit spellings literals written layout server_edit prices "
+    "specs fields auth_entry server_entry carrying sources importing sections environment model_choice "
+    "trust config masking verdicts naming schema_values schema_walk schema_keywords schema_refs "
+    "schema_clean schema_merge schema_adapt schema validation coercion complaints arguments media blocks "
+    "content offers catalog selection hooks asking elicitation model_errors sse thinking calls assemble "
+    "history context database noted session_rows stored store transcript model_request model instructed "
+    "openai_model patience lists sampling desk transport trouble oauth builtin answering listening "
+    "session connection offering server finding private fleet router turn conversation toolbox host api "
+    "demo doctor terminal cli __main__ "
 ).split()
 """Modules and packages from the bottom up: each may import those before it."""
 
 HOMES = {
-    "mcp": {"transport", "trouble", "oauth", "answering", "listening", "session", "connection", "builtin", "demo"},
-    "mcp_types": {"transport", "trouble", "oauth", "answering", "listening", "session", "connection", "builtin", "demo"},
+    "mcp": {
+        "transport",
+        "trouble",
+        "oauth",
+        "answering",
+        "listening",
+        "session",
+        "connection",
+        "builtin",
+        "demo",
+    },
+    "mcp_types": {
+        "transport",
+        "trouble",
+        "oauth",
+        "answering",
+        "listening",
+        "session",
+        "connection",
+        "builtin",
+        "demo",
+    },
     "openai": {"openai_model"},
     "httpx2": {"net", "transport", "trouble", "oauth", "connection", "model_errors", "openai_model"},
     "rich": {"terminal"},

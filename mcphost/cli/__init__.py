@@ -68,7 +68,8 @@ _COMMANDS: Final = (
     remove,
     import_,
     doctor,
-    completion, sessions,
+    completion,
+    sessions,
     demo,
 )
 """In the order in which one meets them."""
