@@ -39,9 +39,22 @@ def as_list(value: object) -> list[Any] | None:
     return cast("list[Any]", value) if isinstance(value, list) else None
 
 
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+
+
 def dumps(value: object) -> str:
     """Compact JSON in valid Unicode, non-ASCII characters as they are. ValueError for NaN and infinities."""
-    return well_formed(json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False))
+    return well_formed(_encode(value))
+
+
+_HALF = re.compile("[\ud800-\udfff]")
+
+
+def exact(value: object, *, indent: int | None = None) -> str:
+    """JSON from which Python reads `value` again as it was, half characters and NaN included; encodable, with
+    other characters as they are. TypeError, ValueError or RecursionError for what cannot be written so."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    return _HALF.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
 
 
 def same(one: object, other: object) -> bool:

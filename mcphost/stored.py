@@ -1,261 +1,279 @@
 """One conversation on disk: what it holds, and what is added to it while it goes on."""
 
 import json
-import secrets
 import sqlite3
 import time
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from mcphost import history
-from mcphost.database import transaction, translated
+from mcphost import history, session_rows
+from mcphost.context import Summary, sent
+from mcphost.database import storable, transaction, translated
 from mcphost.errors import ConfigError
-from mcphost.events import Call, Event, Result, Round, RoundUsage, Text
+from mcphost.events import Event, Reasoning, Round, Text
 from mcphost.jsontext import as_list, as_object
 from mcphost.messages import Message, Usage
+from mcphost.noted import statements
+from mcphost.session_rows import Row
 from mcphost.text import one_line
 
-_LETTERS: Final = "23456789abcdefghjkmnpqrstuvwxyz"
-"""Those that nobody takes for one another."""
-_TITLE: Final = 80
+_CALL: Final = (
+    "id",
+    "name",
+    "server",
+    "tool",
+    "arguments",
+    "ok",
+    "seconds",
+    "error",
+    "attachments",
+    "at",
+)
 
 
-def insert(connection: sqlite3.Connection, *, title: str, model: str, folder: str) -> str:
-    """Inside a transaction: the row of a new session. Its id: the day, and four letters of its own."""
-    now = time.time()
-    while True:
-        made = "".join(secrets.choice(_LETTERS) for _ in range(4))
-        session_id = f"{time.strftime('%y%m%d', time.localtime(now))}-{made}"
-        try:
-            connection.execute(
-                "INSERT INTO sessions (id, created, updated, title, model, folder) VALUES (?, ?, ?, ?, ?, ?)",
-                (session_id, now, now, one_line(title, _TITLE), model, folder),
-            )
-        except sqlite3.IntegrityError:
-            continue
-        return session_id
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What one request took: `round` is its number in its turn, and 0 outside of any."""
+
+    at: float
+    round: int
+    model: str
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """A session as its object knows it: what the file has, unless another process has gone on with it."""
+
+    id: str
+    revision: int
+    rows: tuple[Row, ...]
 
 
 class Session:
     """One conversation, as it is on disk. A `Store` makes them.
 
-    `messages` is all that counts of it, valid at any moment: what was cut off in the middle is mended. When
-    another process has gone on with the same session, what comes here goes on in a new one: `id` changes.
+    `messages` is all that counts of it, and can be sent as it is: what was cut off in the middle is mended.
+    When another process has gone on with the same session, what comes here is kept in a copy from then on:
+    `id` is that one's, and `branched_from` the other's.
+
+    Methods raise `ConfigError` when the file cannot be used or the session was deleted, `McphostError` for a
+    message that is no JSON, and have then done nothing.
     """
 
     def __init__(self, connection: sqlite3.Connection, path: Path, session_id: str) -> None:
         self._connection = connection
         self._path = path
-        self.id = session_id
-        self._load()
-
-    def _load(self) -> None:
-        with translated(self._path), transaction(self._connection):
-            row = self._row(
-                "SELECT title, model, folder, created, revision, writing FROM sessions WHERE id = ?"
-            )
-            self.title, self.model, self.folder, self.created, self._revision, writing = row
-            stored = self._rows(
-                "SELECT number, json FROM messages WHERE session = ? AND NOT dropped ORDER BY number"
-            )
-            self._kept: list[tuple[int, str]] = [(number, text) for number, text in stored]
-            summary = self._rows(
-                "SELECT upto, text FROM summaries WHERE session = ? ORDER BY number DESC LIMIT 1"
-            )
-            self._summary: tuple[int, str] | None = summary[0] if summary else None
-            messages = self._answered([json.loads(text) for _, text in self._kept])
-        if writing:  # what a model had said when the process ended
-            messages.append({"role": "assistant", "content": writing})
+        self._state: _State = _State(session_id, 0, ())
+        self.branched_from: str | None = None
+        with translated(path), transaction(connection, "DEFERRED"):
+            self.title, self.model, self.folder, self.created, _ = self._about()
+            self._state = self._loaded(session_id)
+            messages = session_rows.conversation(connection, session_id, self._state.rows)
         self.messages: list[Message] = history.mend(messages)
 
-    def _answered(self, messages: list[Message]) -> list[Message]:
-        """Messages with the results of a last round whose calls had ended before the messages were kept."""
-        answered = {message.get("tool_call_id") for message in messages if message.get("role") == "tool"}
-        last = next((n for n in range(len(messages) - 1, -1, -1) if messages[n].get("tool_calls")), None)
-        if last is None:
-            return messages
-        missing: list[Message] = []
-        for call in as_list(messages[last]["tool_calls"]) or []:
-            call_id = (as_object(call) or {}).get("id")
-            rows = self._rows(
-                "SELECT content FROM calls WHERE session = ? AND id = ? AND content IS NOT NULL"
-                " ORDER BY number DESC LIMIT 1",
-                call_id,
-            )
-            if rows and call_id not in answered:
-                missing.append({"role": "tool", "tool_call_id": call_id, "content": rows[0][0]})
-        return [*messages[: last + 1], *missing, *messages[last + 1 :]]
+    def _about(self) -> tuple[str, str, str, float, int]:
+        """Title, model, folder, when it was made, and its revision. Raises `ConfigError` if it is gone."""
+        found = self._rows("SELECT title, model, folder, created, revision FROM sessions WHERE id = :session")
+        if not found:
+            hint = "`mcphost sessions list` shows the others."
+            raise ConfigError(f"the session {self.id} was deleted", hint=hint)
+        return found[0]
+
+    def _loaded(self, session_id: str) -> _State:
+        ((revision,),) = session_rows.rows(
+            self._connection, "SELECT revision FROM sessions WHERE id = :session", session=session_id
+        )
+        return _State(session_id, revision, session_rows.kept(self._connection, session_id))
+
+    # what there is
+
+    @property
+    def id(self) -> str:
+        return self._state.id
 
     @property
     def context(self) -> list[Message]:
         """What is to be sent: the latest summary in the place of what it sums up."""
-        if self._summary is None:
-            return list(self.messages)
-        upto, text = self._summary
-        system = [message for message in self.messages[:1] if message.get("role") == "system"]
-        kept = sum(number <= upto for number, _ in self._kept)
-        said: Message = {"role": "user", "content": f"What was said before, in short:\n{text}"}
-        return history.mend([*system, said, *self.messages[kept:]])
+        return history.mend(sent(self.messages, self.summary))
+
+    @property
+    def summary(self) -> Summary | None:
+        """The latest summary of what is still there, after the number of messages that it sums up."""
+        places = {row.number: place for place, row in enumerate(self._state.rows, 1)}
+        found = self._read("SELECT upto, text FROM summaries WHERE session = :session ORDER BY number DESC")
+        return next(((places[upto], text) for upto, text in found if upto in places), None)
 
     @property
     def usage(self) -> Usage:
         """All tokens so far."""
-        (row,) = self._read(
-            "SELECT total(prompt_tokens), total(completion_tokens), total(cached_tokens),"
-            " total(reasoning_tokens) FROM usage WHERE session = ?"
+        return sum((spent.usage for spent in self.requests), Usage())
+
+    @property
+    def requests(self) -> list[Spent]:
+        """What each request took, in order. Where `round` is 1, a turn begins."""
+        found = self._read(
+            "SELECT at, round, model, prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens"
+            " FROM usage WHERE session = :session ORDER BY number"
         )
-        return Usage(*(int(value) for value in row))
+        return [Spent(at, n, model, Usage(*tokens)) for at, n, model, *tokens in found]
 
     @property
     def calls(self) -> list[dict[str, Any]]:
         """All calls so far, as they ended: `id`, `name`, `server`, `tool`, `arguments`, `ok`, `seconds`,
-        `error`, `at`. Those that have not ended have an `ok` of None."""
-        keys = ("id", "name", "server", "tool", "arguments", "ok", "seconds", "error", "at")
-        rows = self._read(f"SELECT {', '.join(keys)} FROM calls WHERE session = ? ORDER BY number")
-        made = [dict(zip(keys, row, strict=True)) for row in rows]
+        `error`, `attachments` (paths), `at`. Those that have not ended have an `ok` of None."""
+        found = self._read(f"SELECT {', '.join(_CALL)} FROM calls WHERE session = :session ORDER BY number")
+        made = [dict(zip(_CALL, row, strict=True)) for row in found]
         return [
             {
                 **call,
                 "arguments": None if call["arguments"] is None else json.loads(call["arguments"]),
+                "attachments": json.loads(call["attachments"] or "[]"),
                 "ok": None if call["ok"] is None else bool(call["ok"]),
             }
             for call in made
         ]
 
-    def rename(self, title: str) -> None:
-        self.title = one_line(title, _TITLE)
-        with translated(self._path), transaction(self._connection):
-            self._do("UPDATE sessions SET title = ? WHERE id = ?", self.title)
+    # what comes
 
     def sync(self, messages: Sequence[Message]) -> None:
-        """Keep the conversation as it is now: new messages are added, and what is no longer part of it is
-        kept as dropped. The first words of the user become the title."""
-        texts = [json.dumps(message, ensure_ascii=False) for message in messages]
-        common = 0
-        while common < min(len(texts), len(self._kept)) and texts[common] == self._kept[common][1]:
-            common += 1
-        if common == len(texts) == len(self._kept):
+        """Keep the conversation as it is now: what is new is added, and what is no longer part of it is kept
+        as dropped. The first words of the user become the title.
+
+        To be called before `note`, with all there is: what has not changed costs next to nothing.
+        """
+        old = self._state.rows
+        head = _alike(old, messages)
+        if head == len(old) == len(messages):
             self.messages = list(messages)
             return
-        with translated(self._path), transaction(self._connection):
-            (revision,) = self._row("SELECT revision FROM sessions WHERE id = ?")
-            if revision != self._revision:
-                self.id = insert(self._connection, title=self.title, model=self.model, folder=self.folder)
-                self._revision, self._kept, common = 0, [], 0
-            for number, _ in self._kept[common:]:
-                self._connection.execute("UPDATE messages SET dropped = 1 WHERE number = ?", (number,))
-            added = [(self._add(text, messages[n]), text) for n, text in enumerate(texts) if n >= common]
-            self.title = self.title or _title_of(messages)
-            self._do(
-                "UPDATE sessions SET revision = revision + 1, writing = '', updated = ?, title = ?"
-                " WHERE id = ?",
-                time.time(),
-                self.title,
-            )
-        self._revision += 1
-        self._kept = [*self._kept[:common], *added]
+        tail = _alike(old[head:][::-1], messages[head:][::-1])
+        title = self.title or _title_of(messages)
+        with self._writing():
+            rows = self._state.rows
+            after = len(rows) - tail
+            session_rows.drop(self._connection, rows[head:after])
+            if tail and len(rows) != len(messages):
+                self._do(
+                    "UPDATE messages SET place = place + :shift"
+                    " WHERE session = :session AND NOT dropped AND place >= :after",
+                    shift=len(messages) - len(rows),
+                    after=after,
+                )
+            added = [self._add(place, messages[place]) for place in range(head, len(messages) - tail)]
+            self._settle(row.message for row in added)
+            self._do("UPDATE sessions SET title = :title WHERE id = :session", title=title)
+            self._state = replace(self._state, rows=(*rows[:head], *added, *rows[after:]))
+        self.title = title
         self.messages = list(messages)
 
-    def _add(self, text: str, message: Message) -> int:
-        number = self._connection.execute(
-            "INSERT INTO messages (session, at, json) VALUES (?, ?, ?)", (self.id, time.time(), text)
-        ).lastrowid
-        assert number is not None
-        if words := text_of(message):
-            self._connection.execute("INSERT INTO texts (text, session) VALUES (?, ?)", (words, self.id))
-        return number
+    def _settle(self, added: Iterable[Message]) -> None:
+        """What a model was saying is said, or was given up: then it is kept as dropped."""
+        messages = list(added)
+        for partial in session_rows.unfinished(self._connection, self.id):
+            if not any(_holds(message, partial) for message in messages):
+                self._add(0, partial, dropped=True)
+        self._do("DELETE FROM pieces WHERE session = :session")
 
     def note(self, event: Event) -> None:
-        """Keep what happens in a turn: text as it comes, calls and their results, usage."""
-        match event:
-            case Text(text):
-                self._change("UPDATE sessions SET writing = writing || ? WHERE id = ?", text)
-            case Round():
-                self._change("UPDATE sessions SET writing = '' WHERE id = ?")
-            case Call(call_id, name, server, tool, arguments):
-                given = (
-                    None
-                    if arguments is None
-                    else json.dumps(dict(arguments), ensure_ascii=False, default=str)
-                )
-                self._change(
-                    "INSERT INTO calls (at, id, name, server, tool, arguments, session)"
-                    " VALUES (?, ?, ?, ?, ?, ?, ?)",
-                    time.time(),
-                    call_id,
-                    name,
-                    server,
-                    tool,
-                    given,
-                )
-            case Result(result):
-                self._change(
-                    "UPDATE calls SET ok = ?, seconds = ?, error = ?, content = ? WHERE number ="
-                    " (SELECT max(number) FROM calls WHERE id = ? AND session = ?)",
-                    result.ok,
-                    result.seconds,
-                    result.error,
-                    result.content,
-                    result.call_id,
-                )
-            case RoundUsage(_, usage):
-                self._change(
-                    "INSERT INTO usage (at, model, prompt_tokens, completion_tokens, cached_tokens,"
-                    " reasoning_tokens, session) VALUES (?, ?, ?, ?, ?, ?, ?)",
-                    time.time(),
-                    self.model,
-                    usage.prompt_tokens,
-                    usage.completion_tokens,
-                    usage.cached_tokens,
-                    usage.reasoning_tokens,
-                )
-            case _:
-                pass
+        """Keep what happens in a turn: text and reasoning as they come, calls and their results, usage."""
+        todo = list(statements(event, model=self.model))
+        if todo:
+            with self._writing(counted=not isinstance(event, Round | Text | Reasoning)):
+                last = self._state.rows[-1].number if self._state.rows else 0
+                for query, values in todo:
+                    self._do(query, **values, message=last)
 
     def compact(self, summary: str, upto: int) -> None:
-        """From now on `context` has `summary` in the place of the first `upto` messages; all are kept."""
-        number = self._kept[upto - 1][0]
-        self._change(
-            "INSERT INTO summaries (at, upto, text, session) VALUES (?, ?, ?, ?)",
-            time.time(),
-            number,
-            summary,
-        )
-        self._summary = (number, summary)
-
-    def undo(self) -> bool:
-        """Drop the last thing that the user said, and all after it. Whether there was one."""
-        said = [n for n, message in enumerate(self.messages) if message.get("role") == "user"]
-        if said:
-            self.sync(self.messages[: said[-1]])
-        return bool(said)
-
-    def _change(self, query: str, *values: object) -> None:
-        with translated(self._path), transaction(self._connection):
-            self._do(query, *values)
-
-    def _do(self, query: str, *values: object) -> None:
-        """`query` with `values`, and this session's id for the last of its places."""
-        self._connection.execute(query, (*values, self.id))
-
-    def _rows(self, query: str, *values: object) -> list[Any]:
-        """`query` with this session's id for the first of its places."""
-        with closing(self._connection.execute(query, (self.id, *values))) as found:
-            return found.fetchall()
-
-    def _row(self, query: str) -> Any:
-        rows = self._rows(query)
-        if not rows:
-            raise ConfigError(
-                f"the session {self.id} was deleted", hint="`mcphost sessions list` shows the others."
+        """From now on `context` has `summary` in the place of the first `upto` messages (one at least); all
+        are kept."""
+        self.sync(self.messages)
+        with self._writing():
+            self._do(
+                "INSERT INTO summaries (session, at, upto, text) VALUES (:session, :at, :upto, :text)",
+                at=time.time(),
+                upto=self._state.rows[max(upto, 1) - 1].number,
+                text=summary,
             )
-        return rows[0]
+
+    def rename(self, title: str) -> None:
+        """Another title."""
+        self._set("title", one_line(title, session_rows.TITLE))
+
+    def use(self, model: str) -> None:
+        """Another model from now on."""
+        if model != self.model:
+            self._set("model", model)
+
+    def _set(self, name: str, value: str) -> None:
+        with self._writing():
+            self._do(f"UPDATE sessions SET {name} = :value WHERE id = :session", value=value)
+        setattr(self, name, value)
+
+    def fork(self) -> "Session":
+        """A new session with all that this one holds, which goes its own way."""
+        self.sync(self.messages)
+        with translated(self._path), transaction(self._connection):
+            new = session_rows.copied(self._connection, self.id, self._state.rows)
+        return Session(self._connection, self._path, new)
+
+    @contextmanager
+    def _writing(self, *, counted: bool = True) -> Generator[None]:
+        """A transaction on the session as it is known here; on a copy, where another process changed it.
+
+        What is not `counted` is no change to others: the pieces of a text, which then write a page each.
+        """
+        before = self._state
+        try:
+            with translated(self._path), transaction(self._connection):
+                *_, revision = self._about()
+                if revision != before.revision:
+                    self._state = self._loaded(session_rows.copied(self._connection, before.id, before.rows))
+                yield
+                if counted:
+                    self._do(
+                        "UPDATE sessions SET revision = revision + 1, updated = :now WHERE id = :session",
+                        now=time.time(),
+                    )
+        except BaseException:
+            self._state = before
+            raise
+        if self._state.id != before.id:
+            self.branched_from = before.id
+        self._state = replace(self._state, revision=self._state.revision + counted)
+
+    def _add(self, place: int, message: Message, *, dropped: bool = False) -> Row:
+        return session_rows.add(self._connection, self.id, place, message, dropped=dropped)
+
+    def _do(self, query: str, **values: object) -> None:
+        self._connection.execute(query, storable({**values, "session": self.id}))
+
+    def _rows(self, query: str, **values: object) -> list[Any]:
+        return session_rows.rows(self._connection, query, session=self.id, **values)
 
     def _read(self, query: str) -> list[Any]:
         with translated(self._path):
             return self._rows(query)
+
+
+def _alike(rows: Sequence[Row], messages: Sequence[Message]) -> int:
+    """How many of the first messages are as they are kept."""
+    count = 0
+    for row, message in zip(rows, messages, strict=False):
+        if row.message != message:
+            break
+        count += 1
+    return count
+
+
+def _holds(message: Message, partial: Message) -> bool:
+    """Whether a message has what a model was saying."""
+    if text := partial["content"].strip():
+        return text in text_of(message)
+    return partial["reasoning_content"].strip() in str(message.get("reasoning_content", ""))
 
 
 def text_of(message: Message) -> str:
@@ -273,4 +291,4 @@ def text_of(message: Message) -> str:
 
 def _title_of(messages: Sequence[Message]) -> str:
     said = next((text_of(message) for message in messages if message.get("role") == "user"), "")
-    return one_line(said, _TITLE)
+    return one_line(said, session_rows.TITLE)

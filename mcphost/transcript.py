@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from mcphost.events import usage_json
-from mcphost.jsontext import as_list, as_object
+from mcphost.jsontext import as_list, as_object, exact
 from mcphost.messages import Message, Usage
-from mcphost.text import json_text
+from mcphost.text import json_text, printable, trimmed
 
 Format = Literal["md", "json", "html"]
 
@@ -27,15 +27,16 @@ class Transcript:
     calls: Sequence[Mapping[str, Any]]
     usage: Usage
 
-    def as_text(self, form: Format) -> str:
-        """The whole of it in one of the forms."""
+    def as_text(self, form: Format, *, limit: int | None = None) -> str:
+        """The whole of it in one of the forms; of calls and results at most `limit` characters each, but in
+        JSON. What is to be read has no control characters; JSON has everything as it was."""
         match form:
             case "md":
-                return _markdown(self)
+                return printable(_markdown(self, limit))
             case "json":
-                return json.dumps(self._as_json(), ensure_ascii=False, indent=1) + "\n"
+                return exact(self._as_json(), indent=1) + "\n"
             case "html":
-                return _page(self)
+                return printable(_page(self, limit))
 
     def _as_json(self) -> dict[str, Any]:
         return {
@@ -62,6 +63,11 @@ class _Part:
     text: str
     folded: bool = False
     data: bool = False
+
+    def shown(self, limit: int | None) -> str:
+        """The text, data with line breaks, as much as there is to be of it."""
+        shown = _indented(self.text) if self.data else self.text
+        return trimmed(shown, limit) if self.data and limit is not None else shown
 
 
 def _parts(messages: Sequence[Message]) -> Iterator[_Part]:
@@ -97,7 +103,7 @@ def content_text(content: object) -> str:
     return "\n".join(shown)
 
 
-def _markdown(transcript: Transcript) -> str:
+def _markdown(transcript: Transcript, limit: int | None) -> str:
     lines = [f"# {transcript.title or 'A conversation'}", "", transcript.about()]
     for part in _parts(transcript.messages):
         lines += ["", f"## {part.who}", ""]
@@ -105,7 +111,7 @@ def _markdown(transcript: Transcript) -> str:
             fence = "```"
             while fence in part.text:
                 fence += "`"
-            lines += [fence + ("json" if _is_json(part.text) else ""), _indented(part.text), fence]
+            lines += [fence + ("json" if _is_json(part.text) else ""), part.shown(limit), fence]
         else:
             lines.append(part.text)
     return "\n".join(lines) + "\n"
@@ -135,10 +141,10 @@ pre { background: #8881; padding: .6rem; overflow-x: auto; white-space: pre-wrap
 """
 
 
-def _page(transcript: Transcript) -> str:
+def _page(transcript: Transcript, limit: int | None) -> str:
     """A page that needs nothing else, with calls and results folded."""
     title = html.escape(transcript.title or "A conversation")
-    body = "\n".join(_html(part) for part in _parts(transcript.messages))
+    body = "\n".join(_html(part, limit) for part in _parts(transcript.messages))
     return (
         f'<!doctype html>\n<html><head><meta charset="utf-8"><title>{title}</title>'
         f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style></head>\n'
@@ -147,8 +153,8 @@ def _page(transcript: Transcript) -> str:
     )
 
 
-def _html(part: _Part) -> str:
-    who, text = html.escape(part.who), html.escape(_indented(part.text) if part.data else part.text)
+def _html(part: _Part, limit: int | None) -> str:
+    who, text = html.escape(part.who), html.escape(part.shown(limit))
     shown = f"<pre>{text}</pre>" if part.data else f'<div class="text">{text}</div>'
     if part.folded:
         return f'<details class="part"><summary>{who}</summary>{shown}</details>'

@@ -1,6 +1,7 @@
 """`mcphost sessions`, as its users run it."""
 
 import json
+import stat
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from mcphost.store import Store
 
 from .program import Program
+from .talks import raw
 
 
 @pytest.fixture
@@ -57,6 +59,7 @@ def test_sessions_are_exported(program: Program):
     assert page.code == 0
     text = (program.folder / "page.html").read_text(encoding="utf-8")
     assert "<script>" not in text and "&lt;script&gt;" in text and "<details" in text
+    assert stat.S_IMODE((program.folder / "page.html").stat().st_mode) == 0o600
     assert "# <script>" in markdown.out and "````" in markdown.out
     assert data.json["messages"][0]["content"] == "<script>alert(1)</script>"
     assert json.loads(data.out)["usage"]["prompt_tokens"] == 0
@@ -74,7 +77,29 @@ def test_sessions_are_deleted_only_when_that_is_meant(program: Program):
         assert "Nothing was deleted." in terminal.output
     assert program("sessions", "delete", first, "--yes").code == 0
     assert [each["id"] for each in program("sessions", "list", "--output", "json").json] == [second]
-    assert program("sessions", "delete", "--older-than", "0", "--yes").err == "Deleted 1.\n"
+    for age, told in (("1h", "There is nothing to delete.\n"), ("0d", "Deleted 1.\n")):
+        assert program("sessions", "delete", "--older-than", age, "--yes").err == told
+    wrong = program("sessions", "delete", "--older-than", "3 moons", "--yes")
+    assert (wrong.code, "write 30d, 12h or 8w" in wrong.err) == (2, True)
+
+
+def test_old_sessions_are_deleted_with_those_that_are_named(program: Program):
+    old, named, recent = kept("a"), kept("b"), kept("c")
+    with Store() as store, raw(store.path) as file:
+        file.execute("UPDATE sessions SET updated = updated - 40 * 86400 WHERE id = ?", (old,))
+    assert program("sessions", "delete", named, "--older-than", "30d", "--yes").err == "Deleted 2.\n"
+    assert [each["id"] for each in program("sessions", "list", "--output", "json").json] == [recent]
+
+
+def test_long_results_are_cut_where_they_are_shown_and_whole_where_they_are_exported(program: Program):
+    with Store() as store:
+        session = store.create()
+        call = {"id": "c1", "type": "function", "function": {"name": "t", "arguments": "{}"}}
+        calling = {"role": "assistant", "content": "", "tool_calls": [call]}
+        session.sync([calling, {"role": "tool", "tool_call_id": "c1", "content": "word " * 2000}])
+    shown, exported = program.together(["sessions", "show", session.id], ["sessions", "export", session.id])
+    assert "characters left out" in shown.out and len(shown.out) < 3000
+    assert "word " * 2000 in exported.out
 
 
 def test_a_damaged_file_is_told(program: Program, own_home: Path):
@@ -82,5 +107,5 @@ def test_a_damaged_file_is_told(program: Program, own_home: Path):
     (path,) = own_home.rglob("sessions.db")
     path.write_bytes(b"no database" * 100)
     ran = program("sessions", "list")
-    assert ran.code == 1
+    assert ran.code == 2
     assert "damaged" in ran.error and "Traceback" not in ran.err

@@ -1,14 +1,15 @@
 """`mcphost sessions`: the conversations that are kept on disk."""
 
+import os
 import shutil
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
-from mcphost.errors import ConfigError, McphostError
+from mcphost.errors import ConfigError
 from mcphost.store import Listed, Store
 from mcphost.stored import Session
 from mcphost.terminal import configure
@@ -18,6 +19,9 @@ from mcphost.text import printable
 from mcphost.transcript import Format, Transcript
 
 Output = Literal["table", "json"]
+
+_SHOWN: Final = 2000
+"""Characters of a call or a result that `show` has; `export` has all."""
 
 
 def listed(limit: int, output: Output) -> int:
@@ -50,9 +54,9 @@ def search(words: str, output: Output) -> int:
 
 
 def show(session_id: str) -> int:
-    """A whole conversation, to read."""
+    """A conversation, to read; long results are cut."""
     with Store() as store:
-        write(printable(transcript(store.resume(session_id)).as_text("md")), end="")
+        write(transcript(store.resume(session_id)).as_text("md", limit=_SHOWN), end="")
     return 0
 
 
@@ -64,19 +68,20 @@ def export(session_id: str, form: Format, file: Path | None) -> int:
         write(printable(text) if sys.stdout.isatty() else text, end="")
         return 0
     try:
-        file.write_text(text, encoding="utf-8")
+        with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as out:
+            out.write(text)
     except OSError as exc:
-        raise McphostError(f"{file} cannot be written: {exc.strerror}") from exc
+        raise ConfigError(f"{file} cannot be written: {exc.strerror}", hint="Name another file.") from exc
     note(f"Saved as {file}.")
     return 0
 
 
 def delete(session_ids: Sequence[str], older_than: float | None, *, yes: bool) -> int:
-    """Remove sessions for good: the named ones, and those that were not used for so many days."""
+    """Remove sessions for good: the named ones, and those that were not used for so many seconds."""
     with Store() as store:
         doomed = {found.id: found for found in map(store.find, session_ids)}
         if older_than is not None:
-            since = time.time() - older_than * 24 * 3600
+            since = time.time() - older_than
             doomed |= {each.id: each for each in store.list(limit=-1) if each.updated < since}
         if not doomed:
             note("There is nothing to delete.")
