@@ -5,7 +5,7 @@ requires input (2026-07-28, SEP-2322).
 """
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, cast
 
 import anyio
@@ -93,27 +93,24 @@ class Answering:
         del context
         return ListRootsResult.model_validate({"roots": self._desk.roots(self._server)})
 
-    async def visit(self, pages: list[Any], seconds: float) -> bool:
-        """Have the user visit the pages (URL elicitations) that a call was refused for: whether all are.
+    async def visit(self, page: Mapping[str, Any]) -> bool:
+        """Have the user visit a page (a URL elicitation) that a call was refused for: whether they agree."""
+        self._visited[str(page.get("elicitationId"))] = anyio.Event()
+        with self.patience.held():
+            try:
+                answer = await self._desk.elicit(self._server, {**page, "mode": "url"})
+            except Refusal:
+                return False
+        return answer["action"] == "accept"
 
-        The server may tell when the user is done with one; `seconds` are waited for that.
-        """
-        wanted = [cast("dict[str, Any]", page) for page in pages if isinstance(page, dict)]
-        done = {str(page.get("elicitationId")): anyio.Event() for page in wanted}
-        self._visited |= done
-        try:
-            with self.patience.held():
-                for page in wanted:
-                    try:
-                        answer = await self._desk.elicit(self._server, {**page, "mode": "url"})
-                    except Refusal:
-                        return False
-                    if answer["action"] != "accept":
-                        return False
-                with anyio.move_on_after(seconds):
-                    for visited in done.values():
-                        await visited.wait()
-            return bool(wanted)
-        finally:
-            for page in done:
-                self._visited.pop(page, None)
+    async def visited(self, pages: Iterable[str], seconds: float) -> None:
+        """Wait until the server says that the user is done with these pages (ids), at most `seconds`."""
+        with self.patience.held(), anyio.move_on_after(seconds):
+            for page in pages:
+                if page in self._visited:
+                    await self._visited[page].wait()
+
+    def forget(self, pages: Iterable[str]) -> None:
+        """These pages, by their ids, are of no interest any more."""
+        for page in pages:
+            self._visited.pop(page, None)

@@ -20,7 +20,8 @@ logger = logging.getLogger(__name__)
 async def gathered(
     servers: Mapping[str, Server], name: str | None, ask: Callable[[Server], Awaitable[Sequence[T]]]
 ) -> list[T]:
-    """What all servers that are ready answer, in their order; or the one of that name.
+    """What all servers that are connected answer, in their order; or the one of that name. One that is lost
+    is waited for, as by a call.
 
     One of several that fails is left out, with a warning in the log. Raises `ConfigError` for an unknown
     name, and what the one server that was named raises.
@@ -37,7 +38,7 @@ async def gathered(
 
     async with anyio.create_task_group() as tg:
         for server in servers.values():
-            if server.state == "ready":
+            if server.state in ("ready", "lost"):
                 tg.start_soon(collect, server)
     return [item for server in servers for item in found.get(server, ())]
 

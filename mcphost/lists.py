@@ -48,6 +48,11 @@ class Lists:
         """What has been fetched."""
         return self._items.keys()
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether no list is being fetched again."""
+        return self._settled.is_set()
+
     def notice(self, *changed: What) -> None:
         """The server says that these lists are others now, or may be."""
         known = self._items.keys() & set(changed)

@@ -159,6 +159,8 @@ class Offering:
                 await session.attend(self._subscribed)
         except (McphostError, TimeoutError) as exc:
             logger.info("%s: it will not tell of all changes: %s", self._server.name, exc)
+        if session.is_modern:
+            self._lists.notice("tools")  # they may have changed after they were listed, before this was heard
         attending.set()
         self._tell_updated()  # what changed before this connection is not known
 

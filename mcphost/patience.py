@@ -21,9 +21,16 @@ class Deadline:
         self._left = seconds
         self._longest = longest
         self._began = anyio.current_time()
+        self._moved = False
+
+    @property
+    def waited(self) -> float:
+        """How long was waited for, in seconds: since the beginning, but for the time that did not count."""
+        return anyio.current_time() - self._began if self._moved else self._seconds
 
     def progress(self) -> None:
         """The server has shown that it is at work."""
+        self._moved = True
         self._left = self._seconds
         if self.scope.deadline != math.inf:
             self.resume(0.0)

@@ -40,6 +40,7 @@ from mcphost.errors import ServerLost, ToolError
 from mcphost.events import ProgressFn
 from mcphost.listening import Listening
 from mcphost.offers import What
+from mcphost.patience import Deadline
 from mcphost.transport.process import Child
 from mcphost.transport.wire import Wire
 from mcphost.trouble import explain, http_status, is_closed, last_words, retry_after, rpc_data
@@ -47,6 +48,8 @@ from mcphost.trouble import explain, http_status, is_closed, last_words, retry_a
 PAGES: Final = 1000
 """More pages of a list than this is a server that pages forever."""
 
+_VISIT_SECONDS: Final = 5.0
+"""How long a visit to a page is waited for before the call is tried again."""
 _TOO_LARGE: Final = re.compile(r"event exceeded the (\d+) byte limit")
 """How the SDK says that it has given up reading an answer, and only that."""
 
@@ -169,28 +172,23 @@ class Session:
         `seconds` of the call or of its last progress, at most within `longest`, `AuthRequired`, and
         `ServerLost` when it went away, with whether the call was sent.
         """
-        for consented in (False, True):
-            try:
-                return await self._asked(
-                    lambda report: self._client.call_tool(tool, dict(arguments), progress_callback=report),
-                    seconds=seconds,
-                    longest=longest,
-                    progress=progress,
-                )
-            except MCPError as exc:
-                if consented or not await self._visited(exc, seconds):
-                    raise await self._failed(exc, seconds) from exc
-        raise AssertionError("unreachable")
-
-    async def _visited(self, exc: MCPError, seconds: float) -> bool:
-        """Whether a call was refused until the user has visited some pages, and they have been.
-
-        MCP specification 2025-11-25, "Elicitation", URL mode: the request may be sent again then.
-        """
-        pages: Any = rpc_data(exc).get("elicitations")
-        if exc.code != URL_ELICITATION_REQUIRED or not isinstance(pages, list):
-            return False
-        return await self._answering.visit(cast("list[Any]", pages), seconds)
+        visits = _Visits(self._answering, seconds)
+        try:
+            while True:
+                try:
+                    return await self._asked(
+                        lambda report: self._client.call_tool(
+                            tool, dict(arguments), progress_callback=report
+                        ),
+                        seconds=seconds,
+                        longest=longest,
+                        progress=progress,
+                    )
+                except MCPError as exc:
+                    if not await visits.made(exc):
+                        raise await self._failed(exc, seconds) from exc
+        finally:
+            visits.over()
 
     async def get_prompt(
         self, name: str, arguments: Mapping[str, str], *, seconds: float
@@ -286,21 +284,23 @@ class Session:
         """The raw result of a request. `send` is given what takes the server's progress reports."""
         if self.over:
             raise ServerLost(self._spec.name, "the server went away", sent=False)
+        deadline: Deadline | None = None
         try:
-            with self._answering.patience.waiting(seconds, longest) as deadline:
+            with self._answering.patience.waiting(seconds, longest) as waiting:
+                deadline = waiting
 
                 async def report(done: float, total: float | None, message: str | None) -> None:
-                    deadline.progress()
+                    waiting.progress()
                     if progress is not None:
                         await progress(done, total, message)
 
                 result = await send(report)
         except TimeoutError as exc:
-            raise TimeoutError(_no_answer(seconds)) from exc
+            raise TimeoutError(_no_answer(seconds if deadline is None else deadline.waited)) from exc
         except ValidationError as exc:
             raise ToolError(f"the server's answer is not MCP: {explain(self._spec, exc).reason}") from exc
         except RuntimeError as exc:  # it asked for more than ten rounds of input
-            raise ToolError(f"the server keeps asking for input: {exc}") from exc
+            raise ToolError("the server asked for input again and again, and was given up") from exc
         meta: Any = getattr(result, "meta", None)
         return self._wire.take(meta)
 
@@ -322,6 +322,39 @@ class Session:
             return ServerLost(name, "the server went away during the call" + details)
         wait = retry_after(data) if status == 429 else None
         return ToolError(f"the server answered with an error: {exc.message}", retry_after=wait)
+
+
+class _Visits:
+    """The pages that the user has to visit before one call may go through.
+
+    MCP specification 2025-11-25, "Elicitation", URL mode: the call is refused with the pages, and may be
+    sent again once they have been visited, of which the server may tell. Where it does not, the call itself
+    is what finds out.
+    """
+
+    def __init__(self, answering: Answering, seconds: float) -> None:
+        self._answering = answering
+        self._left = seconds
+        self._pages: set[str] = set()
+
+    async def made(self, exc: MCPError) -> bool:
+        """Whether a call that was refused may be sent again."""
+        given: Any = rpc_data(exc).get("elicitations")
+        if exc.code != URL_ELICITATION_REQUIRED or not isinstance(given, list) or self._left <= 0:
+            return False
+        pages = [cast("dict[str, Any]", page) for page in cast("list[Any]", given) if isinstance(page, dict)]
+        for page in pages:
+            name = str(page.get("elicitationId"))
+            if name not in self._pages:
+                self._pages.add(name)
+                if not await self._answering.visit(page):
+                    return False
+        await self._answering.visited(self._pages, min(_VISIT_SECONDS, self._left))
+        self._left -= _VISIT_SECONDS
+        return bool(pages)
+
+    def over(self) -> None:
+        self._answering.forget(self._pages)
 
 
 def _name(tool: Any) -> str | None:

@@ -290,7 +290,7 @@ async def test_a_server_that_asks_for_ever_is_given_up(full: Full):
     async with full.host(hooks=Answers()) as host:
         result = await host.call_tool("full/insist")
         if full.modern:
-            assert "keeps asking for input" in str(result.error)
+            assert "asked for input again and again" in str(result.error)
         assert await said(host, "log", text="still there", levels=[]) == "logged"
 
 
@@ -339,3 +339,14 @@ async def test_earlier_revisions_have_what_they_have(full: Full, tmp_path: Path)
         assert (await told(host, "sample", text="Tea?"))["content"]["text"] == "Tea."
         if full.way.revision == "2025-06-18":
             assert (await told(host, "ask", message="Who?"))["content"]["name"] == "Li Bai"
+
+
+@BY_REQUESTS
+async def test_a_call_goes_through_after_a_visit_that_the_server_does_not_tell_of(full: Full, tmp_path: Path):
+    visited = tmp_path / "visited"
+    visited.touch()
+    hooks = Answers(Accept())
+    async with full.host(hooks=hooks, entry={"timeout": 1}) as host:
+        url = "https://login.example.com/"
+        assert await said(host, "locked", url=url, visited=str(visited), silent=True) == "unlocked"
+    assert len(hooks.asked) == 1

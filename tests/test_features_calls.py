@@ -105,6 +105,18 @@ async def test_the_time_that_the_user_takes_to_answer_is_not_the_servers(full: F
         assert (await told(host, "ask", message="who?"))["action"] == "accept"
 
 
+async def test_a_result_over_the_limit_costs_only_itself(full: Full):
+    big, small = ("full-big", '{"size": 1000000}'), ("full-big", '{"size": 16}')
+    model = ScriptedModel(calls(big, small), says("done"))
+    async with full.host(limits={"message_bytes": 200_000}) as host:
+        reply = await host.chat("Go.", model=model)
+        assert host.servers["full"].state == "ready"
+    refused, given = reply.tool_calls
+    assert "larger than 200,000 bytes" in str(refused.error)
+    assert given.content == "0123456789abcdef"
+    assert reply.text == "done"
+
+
 @BY_REQUESTS
 async def test_a_server_may_ask_whether_we_are_there(full: Full):
     async with full.host() as host:

@@ -28,6 +28,10 @@ TOOLS = (
     "toggle_simulated_logging",
     "toggle_subscriber_updates",
     "trigger_long_running_operation",
+    "get_roots_list",
+    "trigger_elicitation_request",
+    "trigger_url_elicitation",
+    "trigger_sampling_request",
 )
 
 

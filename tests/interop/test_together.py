@@ -16,13 +16,13 @@ pytestmark = pytest.mark.interop
 
 TOOLS = {
     "amap-mapper": 16,
-    "everything": 13,
+    "everything": 17,
     "files": 14,
     "amap-maps": 12,
     "time": 2,
-    "everything-http": 13,
-    "everything-sse": 13,
-    "everything-url": 13,
+    "everything-http": 17,
+    "everything-sse": 17,
+    "everything-url": 17,
     "amap-sse": 16,
 }
 

@@ -178,8 +178,9 @@ async def visit(asker: Asker, url: str):
 
 
 @tool
-async def locked(asker: Asker, url: str, visited: str):
-    """Refuses to run until the user has visited a page, which is when the file `visited` exists."""
+async def locked(asker: Asker, url: str, visited: str, silent: bool = False):
+    """Refuses to run until the user has visited a page, which is when the file `visited` exists; tells of
+    that, unless it is `silent`."""
     features = asker.features
     if url in features.unlocked:
         return "unlocked"
@@ -188,7 +189,8 @@ async def locked(asker: Asker, url: str, visited: str):
         await exists(visited)
         features.unlocked.add(url)
         await features.beside.wait()
-        await asker.context.session.send_elicit_complete("page-2")
+        if not silent:
+            await asker.context.session.send_elicit_complete("page-2")
 
     features.tasks.start_soon(watch)
     raise UrlElicitationRequiredError([_page(url, "page-2")], "this needs a login")
