@@ -12,7 +12,7 @@ PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 CONFORMANCE := .conformance
 CONFORMANCE_READY := $(CONFORMANCE)/.ready
 
-.PHONY: help demo chat test check format interop conformance soak bench clean
+.PHONY: help demo chat test check format interop conformance soak load bench clean
 
 help:
 	@echo "make demo      the whole loop on bundled servers: no key, no network"
@@ -22,6 +22,7 @@ help:
 	@echo "make interop   real MCP servers from npm and PyPI (needs Node.js >= 20)"
 	@echo "make conformance  MCP's official conformance suite, with a Host as its client (needs npm)"
 	@echo "make bench     what starting, reading and ending cost"
+	@echo "make load      200 streams at a time through the backend, then chaos"
 	@echo "make soak      twenty servers, kills, hangs and floods for two minutes"
 
 $(READY): pyproject.toml
@@ -37,7 +38,7 @@ chat: $(READY)
 	@$(BIN)/mcphost demo --chat
 
 test: $(READY)
-	$(BIN)/python -m pytest -q -m 'not interop'
+	$(BIN)/python -m pytest -q -n 4 -m 'not interop'
 
 check: $(READY)
 	$(BIN)/ruff format --check .
@@ -85,6 +86,10 @@ conformance: $(READY) $(CONFORMANCE_READY)
 SECONDS_OF_SOAK ?= 120
 soak: $(READY)
 	$(BIN)/python benchmarks/soak.py --seconds $(SECONDS_OF_SOAK)
+
+REQUESTS_OF_LOAD ?= 10000
+load: $(READY)
+	$(BIN)/python benchmarks/load.py --requests $(REQUESTS_OF_LOAD)
 
 bench: $(READY)
 	$(BIN)/python benchmarks/lifecycle.py

@@ -47,6 +47,7 @@ class Assembler:
         self._text_joiner, self._reasoning_joiner = SurrogateJoiner(), SurrogateJoiner()
         self._text: list[str] = []
         self._reasoning: list[str] = []
+        self._logprobs: list[Any] = []
         self._usage = Usage()
         self._choice: object = None
         self._chunks = 0
@@ -69,6 +70,11 @@ class Assembler:
     def finished(self) -> bool:
         """Whether the reply is whole as it is, though the connection broke: the model said why it stopped."""
         return self._done or self._finish_reason is not None
+
+    @property
+    def usage(self) -> Usage:
+        """What has been told of the tokens so far."""
+        return self._usage
 
     def feed(self, data: bytes) -> list[Text | Reasoning]:
         return self._take(self._reader.feed(data))
@@ -144,6 +150,7 @@ class Assembler:
         if self._finish_reason == "error" or choice.get("error"):
             self._error = choice.get("error") or "no reason given"
             return
+        self._logprobs += as_list((as_object(choice.get("logprobs")) or {}).get("content")) or ()
         delta, whole = as_object(choice.get("delta")), False
         if delta is None:
             delta, whole = as_object(choice.get("message")), True
@@ -168,7 +175,8 @@ class Assembler:
             self._reasoning.append(text)
             return Reasoning(text)
         self._text.append(text)
-        return Text(text)
+        logprobs, self._logprobs = tuple(self._logprobs), []
+        return Text(text, logprobs)
 
 
 def _dicts(value: object) -> list[dict[str, Any]]:

@@ -64,7 +64,8 @@ class Catalog:
 
     `functions` are the `tools` of a request. `routes`, by public name, has those that were left out for
     being too many as well: they can be called, and are not offered. `dropped` says per server which tools
-    cannot be used, "tool: why". `warnings` are sentences for the user.
+    cannot be used, "tool: why". `warnings` are sentences for the user. `own` names the functions of a turn's
+    caller, which have no route: calls of them are handed back.
     """
 
     functions: list[dict[str, Any]]
@@ -72,6 +73,7 @@ class Catalog:
     dropped: Mapping[str, tuple[str, ...]]
     warnings: tuple[str, ...]
     names: Names = field(repr=False, compare=False)
+    own: frozenset[str] = frozenset()
 
     def find(self, name: str) -> Route | None:
         """The tool of a public name, an old public name, or a raw name only one server has; None for no tool.
@@ -84,12 +86,29 @@ class Catalog:
         known = (route for route in self.routes.values() if key and (route.server, route.tool) == key[:2])
         return next(known, None)
 
+    def named(self, name: str) -> Route | None:
+        """The same, or the tool of `server/tool`."""
+        exact = (route for route in self.routes.values() if name == f"{route.server}/{route.tool}")
+        return self.find(name) or next(exact, None)
+
     def nearest(self, name: str) -> list[str]:
         """The offered names most like a wrong one, or whose raw names are: at most five, the likest first."""
         wrong = name[:200].lower()
-        offered = [entry["function"]["name"] for entry in self.functions]
-        ranked = [(_likeness(wrong, public, self.routes[public].tool), public) for public in offered]
+        offered = [name for name in map(name_of, self.functions) if name is not None]
+        ranked = [(_likeness(wrong, *{public, self._raw(public)}), public) for public in offered]
         return [public for score, public in heapq.nlargest(_NEAR, ranked) if score >= _LIKENESS]
+
+    def _raw(self, public: str) -> str:
+        route = self.routes.get(public)
+        return public if route is None else route.tool
+
+
+def name_of(entry: Mapping[str, Any]) -> str | None:
+    """The name that an entry of a request's `tools` is called by; None where it has none, as endpoints' own
+    tools may."""
+    named = as_object(entry.get("function")) or as_object(entry.get("custom")) or {}
+    name = named.get("name")
+    return name if isinstance(name, str) else None
 
 
 def build(servers: Sequence[ListedServer], *, names: Names, dialect: Dialect) -> Catalog:
@@ -113,14 +132,19 @@ def build(servers: Sequence[ListedServer], *, names: Names, dialect: Dialect) ->
         public[key]: _route(public[key], key, tool, validate=server.validate)
         for key, (server, tool) in tools.items()
     }
-    offered = list(routes.values())
-    total = len(offered) + len(names.reserved)
-    if offered and dialect.max_tools is not None and total > dialect.max_tools:
-        room = max(0, dialect.max_tools - len(names.reserved))
-        warnings.append(_too_many(offered[room:], most=dialect.max_tools, total=total))
-        offered = offered[:room]
-    functions = [_function(route, dialect) for route in offered]
+    offered, left_out = room_for(list(routes.values()), dialect, others=len(names.reserved))
+    warnings += left_out
+    functions = [function(route, dialect) for route in offered]
     return Catalog(functions, routes, dropped, tuple(warnings), names)
+
+
+def room_for(routes: list[Route], dialect: Dialect, *, others: int) -> tuple[list[Route], list[str]]:
+    """The first of `routes` that a request has room for beside `others`, and a warning about the rest."""
+    total = len(routes) + others
+    if not routes or dialect.max_tools is None or total <= dialect.max_tools:
+        return routes, []
+    room = max(0, dialect.max_tools - others)
+    return routes[:room], [_too_many(routes[room:], most=dialect.max_tools, total=total)]
 
 
 def _route(name: str, key: ToolKey, tool: dict[str, Any], *, validate: bool) -> Route:
@@ -130,7 +154,7 @@ def _route(name: str, key: ToolKey, tool: dict[str, Any], *, validate: bool) -> 
     return Route(name, key.server, key.tool, schema, annotations, validate, tool)
 
 
-def _function(route: Route, dialect: Dialect) -> dict[str, Any]:
+def function(route: Route, dialect: Dialect) -> dict[str, Any]:
     """One entry of a request's `tools`. Its description may be "", but is there: some endpoints insist."""
     texts = (
         route.definition.get("description"),

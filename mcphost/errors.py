@@ -84,15 +84,25 @@ class ToolError(McphostError):
 class ModelError(McphostError):
     """The model endpoint failed.
 
-    `status` is the HTTP status, or None when there was none (refused, cut, unreadable).
-    `partial` is the text that had arrived by then.
+    `status` is the HTTP status, or None when there was none (refused, cut, unreadable). `code` is
+    `context_length_exceeded`, `timeout`, or the endpoint's own word for what is wrong, where it has one.
+    `retry_after`: seconds to wait, if it says so. `partial` is the text that had arrived by then.
     """
 
     def __init__(
-        self, message: str, *, status: int | None = None, partial: str = "", hint: str | None = None
+        self,
+        message: str,
+        *,
+        status: int | None = None,
+        code: str | None = None,
+        retry_after: float | None = None,
+        partial: str = "",
+        hint: str | None = None,
     ) -> None:
         super().__init__(message, hint=hint)
         self.status = status
+        self.code = code
+        self.retry_after = retry_after
         self.partial = partial
 
 

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, assert_never
 
-from mcphost.messages import Attachment, Message, ToolResult, Usage
+from mcphost.messages import Attachment, Message, ToolCall, ToolResult, Usage
 
-Stop = Literal["answer", "limit", "error", "interrupted"]
-"""Why a turn ended: the model answered; a limit was reached; it failed; it was cancelled."""
+Stop = Literal["answer", "limit", "calls", "error", "interrupted"]
+"""Why a turn ended: the model answered; a limit was reached; it calls what the caller of the turn runs
+itself; it failed; it was cancelled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +30,11 @@ class Reasoning:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """The next piece of the model's text, as it comes."""
+    """The next piece of the model's text, as it comes. `logprobs` has what the endpoint says of its tokens,
+    where that was asked for, as it came."""
 
     text: str
+    logprobs: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +125,11 @@ class Warned:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The turn ended with something to show. `messages` are the whole conversation, its new part included."""
+    """The turn ended with something to show. `messages` are the whole conversation, its new part included.
+
+    `calls` are those that the caller of the turn has to run, where `stop` is `calls`. `finish_reason` is the
+    endpoint's own word about the last reply.
+    """
 
     stop: Stop
     text: str
@@ -130,6 +137,8 @@ class Done:
     rounds: int
     messages: list[Message] = field(default_factory=list[Message])
     results: tuple[ToolResult, ...] = ()
+    calls: tuple[ToolCall, ...] = ()
+    finish_reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,6 +102,12 @@ class Hooks(Protocol):
         del asked
         return Decline()
 
+    async def more_rounds(self, rounds: int) -> int:
+        """The model still calls tools after `rounds` rounds, the limit: how many more may. With 0 it answers
+        from what is there."""
+        del rounds
+        return 0
+
 
 class NoHooks(Hooks):
     """Refuses whatever would have to be asked."""

@@ -4,7 +4,7 @@ import json
 import math
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
@@ -15,21 +15,25 @@ from mcphost import config as configuration
 from mcphost import finding, paths
 from mcphost.catalog import Catalog, ListedServer, Route, build
 from mcphost.config import Approve, Config, Limits
-from mcphost.conversation import ToolChoice, run_turn
+from mcphost.conversation import ToolChoice, Tools, run_turn
 from mcphost.desk import Desk
 from mcphost.dialect import OPENAI, Dialect
 from mcphost.errors import ConfigError
-from mcphost.events import Event
+from mcphost.events import Done, Event
 from mcphost.finding import gathered
 from mcphost.fleet import Fleet
 from mcphost.hooks import Hooks, NoHooks
+from mcphost.instructed import THINK, Instructed
 from mcphost.messages import Message, ToolCall, ToolResult
 from mcphost.model import Model
 from mcphost.naming import Names
+from mcphost.oauth.visitor import Visitor
 from mcphost.offers import Completion, Contents, Prompt, PromptReply, Resource, ResourceTemplate, prompt_reply
 from mcphost.router import Emit, Router
+from mcphost.selection import Selection
 from mcphost.server import Server
 from mcphost.server_entry import root_uri
+from mcphost.toolbox import Toolbox
 from mcphost.trace import Trace, nothing
 from mcphost.turn import ChatReply, Messages, Turn, as_messages, watched
 
@@ -37,8 +41,7 @@ Source = str | Path | Mapping[str, Any] | Config | Sequence[str | Path] | None
 """A servers.json by its path, several, the same as a dict, or one that has been read."""
 
 
-_FRESH_SECONDS: Final = 2.0
-"""How long a round waits for lists that a server has said are others now."""
+_EVERYTHING: Final = Selection()
 
 
 class Host:
@@ -54,9 +57,11 @@ class Host:
     the policy for servers that have none of their own. `only` keeps just these servers. `local` adds servers
     that live in this process, by name, as `MCPServer` or `Server` objects of the MCP SDK. `model` is used
     where a call names none, and answers where servers ask for that. `roots` are the folders that servers are
-    told to work in, where their own entries name none. `save` tells whether attachments and overlong results
-    are saved in the user's data folder, with their paths in the results. `trace` is a file to append a record
-    of all requests to. `environ` stands in for `os.environ`.
+    told to work in, where their own entries name none. `visitor` takes a person to the page where access to a
+    server is granted; without one only logins that are there already are used. `save` tells whether
+    attachments and overlong results are saved in the user's data folder, with their paths in the results.
+    `trace` is a file to append a record of all requests to, `trace_later` whether `trace_to` may name one.
+    `environ` stands in for `os.environ`.
     """
 
     def __init__(
@@ -69,15 +74,18 @@ class Host:
         local: Mapping[str, Any] | None = None,
         model: Model | None = None,
         roots: Iterable[str | Path] = (),
+        visitor: Visitor | None = None,
         save: bool = True,
         trace: Path | None = None,
+        trace_later: bool = False,
         environ: Mapping[str, str] | None = None,
     ) -> None:
         self._environ = dict(os.environ if environ is None else environ)
         self.config = configuration.narrowed(configuration.with_objects(config, local or {}), only)
         self._listeners: set[Callable[[Event], None]] = set()
         self._trace = Trace(trace) if trace is not None else None
-        self._record = nothing if self._trace is None else self._trace.record
+        self.traced_to = trace
+        self._record = nothing if trace is None and not trace_later else self._note
         self._roots = tuple(roots)
         self._fleet = Fleet(
             self.config,
@@ -91,6 +99,7 @@ class Host:
                 roots=self._roots_of,
                 tell=self._tell,
             ),
+            visitor=visitor,
             local=local,
             record=self._record,
         )
@@ -98,16 +107,14 @@ class Host:
         self._catalogs: dict[str, Catalog] = {}
         self._listed: dict[str, tuple[Any, ...]] = {}
         self._models: dict[str | None, Model] = {}
+        self._old_models: list[Model] = []
         self._model = model
         self._last_model: Model | None = None
-        self._router = Router(
-            self._fleet.servers,
-            limits=self.config.limits,
-            hooks=hooks or NoHooks(),
-            results=self.config.tools.results,
-            folder=paths.results_folder() if save else None,
-            approve=approve or Approve(mode="never"),
-        )
+        self._local, self._only = local or {}, tuple(only)
+        self._hooks = hooks or NoHooks()
+        self._approve = approve or Approve(mode="never")
+        self._save = save
+        self._router = self._new_router()
 
     @classmethod
     def from_config(cls, source: Source = None, **options: Any) -> Self:
@@ -139,12 +146,46 @@ class Host:
     ) -> None:
         try:
             with anyio.CancelScope(shield=True):
-                for model in self._models.values():
+                for model in (*self._models.values(), *self._old_models):
                     await model.aclose()
         finally:
             await self._fleet.__aexit__(exc_type, exc, traceback)
             if self._trace is not None:
                 self._trace.close()
+
+    async def reload(self, config: Config) -> None:
+        """Go on with another configuration.
+
+        Servers whose entry is the same keep their connection; others are replaced as soon as those that
+        replace them are ready or have failed. Turns under way finish on what they had.
+        """
+        config = configuration.narrowed(configuration.with_objects(config, self._local), self._only)
+        before, self.config = self.config, config
+        fresh = await self._fleet.apply(config)
+        if before.tools.naming != config.tools.naming:
+            self._names = Names(config.tools.naming)
+        if before.model != config.model:  # turns under way may still ask them
+            self._old_models += self._models.values()
+            self._models = {}
+        self._router = self._new_router()
+        self._catalogs.clear()
+        for server in fresh:
+            self._changed(server)
+
+    def _new_router(self) -> Router:
+        return Router(
+            self._fleet.servers,
+            limits=self.config.limits,
+            hooks=self._hooks,
+            results=self.config.tools.results,
+            folder=paths.results_folder() if self._save else None,
+            approve=self._approve,
+        )
+
+    @property
+    def running(self) -> bool:
+        """Whether it has been entered, and not been left."""
+        return self._fleet.running
 
     @property
     def servers(self) -> Mapping[str, Server]:
@@ -164,20 +205,27 @@ class Host:
         """The tools as a dialect (by default the model's) takes them: entries, routes, what was left out."""
         dialect = dialect or self._dialect()
         if dialect.name not in self._catalogs:
-            listed = [
-                ListedServer(
-                    name=server.name,
-                    prefix=server.spec.prefix,
-                    include=server.spec.include,
-                    exclude=server.spec.exclude,
-                    tools=server.tools,
-                    validate=server.spec.validate_arguments,
-                )
-                for server in self.servers.values()
-                if server.tools  # those of a lost server stay, and a call says that it is lost
-            ]
-            self._catalogs[dialect.name] = build(listed, names=self._names, dialect=dialect)
+            self._catalogs[dialect.name] = self._build(self.servers, dialect)
         return self._catalogs[dialect.name]
+
+    def _catalog_of(self, servers: Mapping[str, Server], dialect: Dialect) -> Catalog:
+        """The catalog of these servers, which a reload may have taken away meanwhile."""
+        return self.catalog(dialect) if servers is self.servers else self._build(servers, dialect)
+
+    def _build(self, servers: Mapping[str, Server], dialect: Dialect) -> Catalog:
+        listed = [
+            ListedServer(
+                name=server.name,
+                prefix=server.spec.prefix,
+                include=server.spec.include,
+                exclude=server.spec.exclude,
+                tools=server.tools,
+                validate=server.spec.validate_arguments,
+            )
+            for server in servers.values()
+            if server.tools  # those of a lost server stay, and a call says that it is lost
+        ]
+        return build(listed, names=self._names, dialect=dialect)
 
     async def call_tool(
         self, name: str, arguments: Mapping[str, Any] | None = None, *, validate: bool = True
@@ -208,14 +256,8 @@ class Host:
     ) -> ChatReply:
         """Let the model answer, with the rounds of calls it takes. Raises `ModelError`, `ConfigError`."""
         conversation = as_messages(messages)
-        self._last_model = self.model(model)
-        done = await run_turn(
-            conversation,
-            model=self._last_model,
-            tools=_Toolbox(self, self._router),
-            emit=_unheard,
-            limits=limits or self.config.limits,
-            tool_choice=tool_choice,
+        done = await self.run(
+            conversation, emit=_unheard, model=model, tool_choice=tool_choice, limits=limits
         )
         return ChatReply(done.text, conversation, done.usage, done.results, done.rounds, done.stop)
 
@@ -227,26 +269,74 @@ class Host:
         model: str | Model | None = None,
         tool_choice: ToolChoice = None,
         limits: Limits | None = None,
+        options: Mapping[str, Any] | None = None,
+        tools: Tools | None = None,
     ) -> AsyncGenerator[Turn]:
         """The same as `chat`, as events. Leaving the block cancels what is still running.
 
-        The last event is `Done` or `Failed`. Raises `ConfigError` when there is no model to ask.
+        The last event is `Done` or `Failed`. `options` and `tools` are as in `run`. Raises `ConfigError` when
+        there is no model to ask.
         """
-        asked = self._last_model = self.model(model)
+        asked = self.model(model)
         conversation = as_messages(messages)
 
         async def run(emit: Emit) -> None:
-            await run_turn(
+            await self.run(
                 conversation,
-                model=asked,
-                tools=_Toolbox(self, self._router),
                 emit=emit,
-                limits=limits or self.config.limits,
+                model=asked,
                 tool_choice=tool_choice,
+                limits=limits,
+                options=options,
+                tools=tools,
             )
 
         async with watched(conversation, run, self._listeners) as turn:
             yield turn
+
+    async def run(
+        self,
+        messages: list[Message],
+        *,
+        emit: Emit,
+        model: str | Model | None = None,
+        tool_choice: ToolChoice = None,
+        limits: Limits | None = None,
+        options: Mapping[str, Any] | None = None,
+        tools: Tools | None = None,
+    ) -> Done:
+        """The turn under `chat` and `turn`, each event awaited in `emit`; see `run_turn`.
+
+        `options` are fields of every request to the model; `tools` what `toolbox` gives, by default all.
+        """
+        asked = self._last_model = self.model(model)
+        box = tools or self.toolbox()
+        allows = box.selection.allows if isinstance(box, Toolbox) else _EVERYTHING.allows
+        thinks = any(
+            spec.builtin == "think" and spec.enabled and allows(spec.name, "think")
+            for spec in self.config.servers.values()
+        )
+        with box.used() if isinstance(box, Toolbox) else nullcontext():
+            return await run_turn(
+                messages,
+                model=Instructed(asked, THINK) if thinks and self.config.tools.think else asked,
+                tools=box,
+                emit=emit,
+                limits=limits or self.config.limits,
+                tool_choice=tool_choice,
+                options=options,
+                more=self._hooks.more_rounds,
+                window=self.window(asked),
+            )
+
+    def window(self, model: Model) -> int | None:
+        """How many tokens a model can read, where the configuration says so."""
+        spec = self.config.model
+        return spec.context_tokens if model is self._model or model is self._models.get(None) else None
+
+    def toolbox(self, selection: Selection = _EVERYTHING) -> Toolbox:
+        """This host's tools for one turn, narrowed."""
+        return Toolbox(self._router, self._fleet, selection, self._catalog_of)
 
     def model(self, model: str | Model | None = None) -> Model:
         """The model to ask: the one given, by name or as it is, else the host's own. Raises `ConfigError`."""
@@ -262,6 +352,17 @@ class Host:
             self._models[model] = OpenAIModel.from_spec(spec, record=self._record)
         return self._models[model]
 
+    def trace_to(self, path: Path | None) -> None:
+        """Record all requests from now on in a file, None to record none. Raises `ConfigError`."""
+        before, self._trace = self._trace, Trace(path) if path is not None else None
+        self.traced_to = path
+        if before is not None:
+            before.close()
+
+    def _note(self, kind: str, **fields: Any) -> None:
+        if self._trace is not None:
+            self._trace.record(kind, **fields)
+
     def _dialect(self) -> Dialect:
         """The dialect of the host's own model; that of its table or address when it cannot be used (yet)."""
         if self._model is not None:
@@ -273,11 +374,11 @@ class Host:
 
     def find(self, name: str) -> Route | None:
         """The tool of a public name, of a raw name that only one server has, or of `server/tool`."""
-        catalog = self.catalog()
-        named = (route for route in catalog.routes.values() if name == f"{route.server}/{route.tool}")
-        return catalog.find(name) or next(named, None)
+        return self.catalog().named(name)
 
     def _changed(self, server: Server) -> None:
+        if self.servers.get(server.name) is not server:
+            return  # one that was replaced, or is only one caller's
         if server.tools is not self._listed.get(server.name):
             self._listed[server.name] = server.tools
             self._catalogs.clear()
@@ -297,7 +398,8 @@ class Host:
             return self._last_model
 
     def _roots_of(self, server: str) -> Sequence[str]:
-        own = self.config.servers[server].roots
+        spec = self.config.servers.get(server)
+        own = None if spec is None else spec.roots
         return [root_uri(str(root), Path.cwd()) for root in self._roots] if own is None else own
 
     async def prompts(self, server: str | None = None) -> list[Prompt]:
@@ -384,28 +486,6 @@ class Host:
         for server in self.servers.values():
             if server.spec.roots is None:
                 await server.roots_changed()
-
-
-class _Toolbox:
-    """A host's tools, as the loop takes them."""
-
-    def __init__(self, host: Host, router: Router) -> None:
-        self._host = host
-        self._router = router
-
-    async def catalog(self, dialect: Dialect) -> Catalog:
-        async with anyio.create_task_group() as tg:
-            for server in self._host.servers.values():
-                tg.start_soon(server.offering.fresh, _FRESH_SECONDS)
-        return self._host.catalog(dialect)
-
-    async def call_all(
-        self, calls: Sequence[ToolCall], catalog: Catalog, emit: Emit, *, limits: Limits
-    ) -> list[ToolResult]:
-        return await self._router.call_all(calls, catalog, emit, limits=limits)
-
-    def refuse(self, call: ToolCall, error: str, hint: str) -> ToolResult:
-        return self._router.refuse(call, error, hint)
 
 
 async def _unheard(event: Event) -> None:

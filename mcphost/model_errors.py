@@ -64,21 +64,33 @@ class Endpoint:
             return error
         hint = error.hint and error.hint.replace(self.key, MASK)
         message = error.message.replace(self.key, MASK)
-        return ModelError(message, status=error.status, partial=error.partial, hint=hint)
+        return ModelError(
+            message,
+            status=error.status,
+            code=error.code,
+            retry_after=error.retry_after,
+            partial=error.partial,
+            hint=hint,
+        )
 
-    def status_error(self, status: int, body: object, *, room: str, partial: str = "") -> ModelError:
+    def status_error(
+        self, status: int, body: object, *, room: str = "", retry_after: float | None = None
+    ) -> ModelError:
         """An answer with an HTTP error. `room` says what takes the room, for a conversation too long."""
         said = server_said(body) or "no reason given"
         if is_too_long(status, body):
             message = f"the conversation is too long for {self.who}: {said}"
-            return ModelError(message, status=status, partial=partial, hint=room)
-        message = f"{self.who} answered {status}: {said}"
-        return ModelError(message, status=status, partial=partial, hint=self._hint(status, said.lower()))
+            return ModelError(message, status=status, code="context_length_exceeded", hint=room or None)
+        message, hint = f"{self.who} answered {status}: {said}", self._hint(status, said.lower())
+        return ModelError(message, status=status, code=_code(body), retry_after=retry_after, hint=hint)
 
     def connection_error(self, exc: BaseException, *, read_seconds: float, partial: str = "") -> ModelError:
         """No answer, or one that broke off. `exc` may hold the reason in its causes."""
-        reason, hint = self._reason(list(causes(exc)), read_seconds)
-        return ModelError(f"{self.who}: {reason}", partial=partial, hint=hint)
+        chain = list(causes(exc))
+        reason, hint = self._reason(chain, read_seconds)
+        late = any(isinstance(cause, httpx2.TimeoutException) for cause in chain)
+        code = "timeout" if late else None
+        return ModelError(f"{self.who}: {reason}", code=code, partial=partial, hint=hint)
 
     def _hint(self, status: int, said: str) -> str | None:
         match status:
@@ -165,6 +177,14 @@ def _message(body: object) -> str:
             return json_text(fields) if fields else ""
         case _:
             return ""
+
+
+def _code(body: object) -> str | None:
+    """An endpoint's own word for what is wrong, such as `model_not_found`."""
+    fields = cast("dict[str, Any]", body) if isinstance(body, dict) else {}
+    inner = fields.get("error")
+    code = (cast("dict[str, Any]", inner) if isinstance(inner, dict) else fields).get("code")
+    return code if isinstance(code, str) and code else None
 
 
 def _with_raw(text: str, metadata: object) -> str:

@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import Literal, NamedTuple, get_args
 
 Scheme = Literal["cherry", "mcp", "plain"]
@@ -108,6 +108,13 @@ class Names:
             return key
         servers = self._by_raw_name.get(name, {})
         return next(iter(servers.values())) if len(servers) == 1 else None
+
+    def spare(self, key: ToolKey, avoid: Container[str]) -> str:
+        """A name for `key` where its own cannot be used: of those it would take, the first that no tool ever
+        had and that is not in `avoid`. It is the same each time, and not given for good."""
+        return next(
+            name for name in _row(key, self.scheme) if name not in self._holders and name not in avoid
+        )
 
 
 def _cherry(server: str, tool: str) -> str:

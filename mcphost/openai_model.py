@@ -4,9 +4,10 @@ The `openai` client keeps keys, connections and retries. The bodies, both ways, 
 goes out unchanged, and chunks of any shape are read (see `assemble`).
 """
 
+import copy
 import json
-from collections.abc import Mapping, Sequence
-from contextlib import aclosing, suppress
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
@@ -22,6 +23,7 @@ from mcphost.dialect import Dialect, dialect_for, named
 from mcphost.endpoints import clean_base_url
 from mcphost.errors import ConfigError, ModelError
 from mcphost.events import usage_json
+from mcphost.jsontext import as_list, as_object, dumps
 from mcphost.messages import Message
 from mcphost.model import Emit
 from mcphost.model_errors import Endpoint, is_too_long, server_said, what_takes_room
@@ -69,7 +71,8 @@ class OpenAIModel:
         self.dialect = dialect or dialect_for(url)
         self._read_seconds = read_seconds
         self._endpoint = Endpoint(name, url, api_key)
-        self._writer = RequestWriter(name, self.dialect, options or {}, extra_body or {})
+        self._fields = (options or {}, extra_body or {})
+        self._writer = RequestWriter(name, self.dialect, *self._fields)
         self._lessons = self._writer.first_lessons()
         self._record = record
         self._headers = _headers(url, api_key)
@@ -100,6 +103,54 @@ class OpenAIModel:
             extra_body=spec.extra_body,
             record=record,
         )
+
+    @property
+    def base_url(self) -> str:
+        return self._endpoint.base_url
+
+    def variant(self, *, name: str | None = None, api_key: str | None = None) -> "OpenAIModel":
+        """Another model of the same endpoint, or the same with another key. It shares this one's connections,
+        and closing it closes nothing else."""
+        other = copy.copy(self)
+        endpoint = replace(self._endpoint, model=name or self.name, key=api_key or self._endpoint.key)
+        other.name, other._endpoint = endpoint.model, endpoint
+        other._writer = RequestWriter(endpoint.model, self.dialect, *self._fields)
+        other._lessons = other._writer.first_lessons()
+        if api_key is not None:
+            other._client = self._client.with_options(api_key=api_key)
+            other._headers = _headers(endpoint.base_url, api_key)
+        return other
+
+    async def models(self) -> list[Any]:
+        """The models that the endpoint lists, as it describes them. Raises `ModelError`."""
+        try:
+            listed = await self._client.get(
+                "/models",
+                cast_to=object,
+                options={"headers": self._headers, "security": {"bearer_auth": True}},
+            )
+        except APIStatusError as exc:
+            raise self._endpoint.without_key(self._status_error(exc)) from exc
+        except APIConnectionError as exc:
+            raise self._endpoint.connection_error(exc, read_seconds=self._read_seconds) from exc
+        models = as_list((as_object(listed) or {"data": listed}).get("data"))
+        if models is None:
+            raise ModelError(f"{self._endpoint.who} answered with something else than a list of models")
+        return models
+
+    @asynccontextmanager
+    async def forwarded(self, fields: Mapping[str, Any]) -> AsyncGenerator[httpx2.Response]:
+        """The endpoint's own answer to a request of these `fields`, as it comes. For what a `Reply` cannot
+        hold, such as several choices. Raises `ModelError`."""
+        options, extra_body = self._fields
+        body = {"model": self.name, **options, **fields, **extra_body}
+        try:
+            async with await self._post(dumps(body).encode()) as stream:
+                yield stream.response
+        except APIStatusError as exc:
+            raise self._endpoint.without_key(self._status_error(exc)) from exc
+        except (APIConnectionError, httpx2.RequestError) as exc:
+            raise self._endpoint.connection_error(exc, read_seconds=self._read_seconds) from exc
 
     async def reply(
         self,
@@ -143,10 +194,10 @@ class OpenAIModel:
             if self._record is not nothing:  # reading it again costs time
                 self._record("request", model=self._endpoint.who, body=json.loads(request.content))
             try:
-                stream = await self._send(request)
+                stream = await self._post(request.content)
             except APIStatusError as exc:
                 room = what_takes_room(messages, tools, len(self._writer.tools_text(tools)))
-                error = self._endpoint.status_error(exc.status_code, exc.body, room=room)
+                error = self._status_error(exc, room)
                 learned = _learn(lessons, exc, request)
                 if learned is None or learned in tried:
                     raise error from exc
@@ -160,6 +211,10 @@ class OpenAIModel:
                 async with stream:
                     answer = await self._read(stream.response, emit)
                 return replace(answer, warnings=request.warnings)
+
+    def _status_error(self, exc: APIStatusError, room: str = "") -> ModelError:
+        wait = _seconds(exc.response.headers.get("Retry-After"))
+        return self._endpoint.status_error(exc.status_code, exc.body, room=room, retry_after=wait)
 
     def _record_failure(self, error: ModelError) -> None:
         fields = {"status": error.status, "error": error.message, "text": error.partial}
@@ -176,13 +231,14 @@ class OpenAIModel:
         try:
             return self._writer.write(messages, tools, tool_choice, lessons, options)
         except (TypeError, ValueError, RecursionError) as exc:
-            raise ModelError(f"the request to {self._endpoint.who} cannot be written as JSON: {exc}") from exc
+            message = f"the request to {self._endpoint.who} cannot be written as JSON: {exc}"
+            raise ModelError(message, code="unwritable_request") from exc
 
-    async def _send(self, request: Request) -> AsyncStream[object]:
+    async def _post(self, content: bytes) -> AsyncStream[object]:
         return await self._client.post(
             "/chat/completions",
             cast_to=object,
-            content=request.content,
+            content=content,
             options={"headers": self._headers, "security": {"bearer_auth": True}},
             stream=True,
             stream_cls=AsyncStream[object],
@@ -247,6 +303,14 @@ def _headers(url: str, api_key: str | None) -> dict[str, str | Omit]:
     if urlsplit(url).hostname != "api.openai.com":  # taken from the environment, and no one else's business
         headers |= {"OpenAI-Organization": Omit(), "OpenAI-Project": Omit()}
     return headers
+
+
+def _seconds(text: str | None) -> float | None:
+    """A `Retry-After` in seconds; None for none, and for a date."""
+    try:
+        return max(0.0, float(text or ""))
+    except ValueError:
+        return None
 
 
 def _learn(lessons: Lessons, exc: APIStatusError, request: Request) -> Lessons | None:

@@ -4,6 +4,7 @@ A tool's trouble is data: whatever goes wrong with a call becomes a failed resul
 Only cancellation passes through.
 """
 
+import copy
 import itertools
 import logging
 import time
@@ -81,10 +82,20 @@ class Router:
         self._results = folder
         self._folder: Path | None = None
         self._approve = approve
+        self._approve_too: Approve | None = None
         self._checkers: dict[tuple[str, str], tuple[object, arguments.Checker]] = {}
         self._output_checks: dict[tuple[str, str], tuple[object, content.OutputCheck]] = {}
         self._unchecked: set[str] = set()
         self._count = itertools.count(1)
+
+    def narrowed(self, servers: Mapping[str, Callee], *, approve: Approve | None, save: bool) -> "Router":
+        """The same for other `servers`. It asks about what `approve` names as well, and saves nothing unless
+        `save`."""
+        other = copy.copy(self)
+        other._servers = servers
+        other._approve_too = approve
+        other._results = self._results if save else None
+        return other
 
     async def call_all(
         self, calls: Sequence[ToolCall], catalog: Catalog, emit: Emit, *, limits: Limits | None = None
@@ -122,6 +133,7 @@ class Router:
         if outcome is None:
             assert route is not None and given is not None
             given, outcome = await self._approved(call, route, given, validate=validate)
+            began = time.monotonic()  # what the user took to decide is none of the tool's time
             outcome = outcome or await self._run(call, route, given, emit, limits)
         if isinstance(outcome, _Problem):
             outcome = self.refuse(call, outcome.error, outcome.hint, cause=outcome.cause)
@@ -225,7 +237,9 @@ class Router:
     async def _decide(self, call: ToolCall, route: Route, given: Mapping[str, Any]) -> Decision:
         spec = self._servers[route.server].spec
         read_only = spec.trust_annotations and route.annotations.get("readOnlyHint") is True
-        why = needs_approval(spec.approve or self._approve, route.tool, read_only=read_only)
+        policies = (spec.approve or self._approve, self._approve_too)
+        reasons = (needs_approval(each, route.tool, read_only=read_only) for each in policies if each)
+        why = next((reason for reason in reasons if reason is not None), None)
         if why is None:
             return Allow()
         asked = Asked(call.id, call.name, route.server, route.tool, given, read_only=read_only, why=why)

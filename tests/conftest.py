@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from .full_servers import WAYS, Full, FullServers
 
@@ -13,6 +14,11 @@ SHARED = Path(__file__).resolve().parents[2] / "shared"
 """Recorded conversations and tool lists, beside a checkout. Tests that read them are skipped without."""
 
 ROGUE = Path(__file__).parent / "servers" / "rogue.py"
+
+
+# how long it takes to make an example tells of the machine, and not of us
+settings.register_profile("here", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("here")
 
 
 @pytest.fixture

@@ -307,3 +307,43 @@ def test_trace_keeps_requests_replies_and_messages_and_no_keys(program: Program)
     assert first["tool_calls"] == [{"id": "c1", "name": "one-echo", "arguments": '{"text": "苏州"}'}]
     assert (last["text"], last["finish_reason"]) == ("Done.", "stop")
     assert any(line["kind"] == "send" and line["message"].get("method") == "tools/call" for line in lines)
+
+
+def test_a_run_is_kept_and_can_be_gone_on_with(program: Program):
+    with Endpoint(*[text("Yes.")] * 4) as endpoint:
+        run = ["run", "-c", program.config(), "-m", "scripted", "--base-url", endpoint.url]
+        assert program(*run, "--continue", "Hi").error.startswith("error: there is no session to continue")
+        assert program(*run, "Is it 苏州?").out == "Yes.\n"
+        assert program(*run, "--no-save", "Another").code == 0
+        ran = program(*run, "--continue", "--system", "Be brief.", "And now?", "--output", "json")
+        assert [message["content"] for message in ran.json["messages"]] == [
+            "Be brief.", "Is it 苏州?", "Yes.", "And now?", "Yes."
+        ]  # fmt: skip
+    kept = program("sessions", "list", "--output", "json").json
+    assert [(each["title"], each["messages"]) for each in kept] == [("Is it 苏州?", 5)]
+
+
+def test_files_go_along_with_a_prompt(program: Program):
+    picture = b"\x89PNG\r\n\x1a\n" + b"\0" * 16
+    (program.folder / "a.png").write_bytes(picture)
+    (program.folder / "notes.md").write_text("Milk")
+    (program.folder / "some.bin").write_bytes(b"\0\1")
+    with Endpoint(text("Seen.")) as endpoint:
+        run = ["run", "-c", program.config(), "-m", "scripted", "--base-url", endpoint.url, "Look"]
+        assert program(*run, "-a", "notes.md", "-a", "a.png").code == 0
+        for name, problem in (("some.bin", "is not text"), ("none", "cannot be attached")):
+            ran = program(*run, "-a", name)
+            assert (ran.code, problem in ran.error) == (2, True)
+    said = endpoint.bodies[0]["messages"][-1]["content"]
+    assert [part["type"] for part in said] == ["text", "text", "text", "image_url"]
+    assert said[1]["text"] == "notes.md:\n```\nMilk\n```"
+
+
+def test_what_needs_asking_is_refused_where_nobody_is_there(program: Program):
+    with Endpoint(calls(call("one-pid")), text("So be it.")) as endpoint:
+        config = program.config(one=rogue())
+        run = ["run", "-c", config, "-m", "scripted", "--base-url", endpoint.url, "--approve", "writes", "Go"]
+        ran = program(*run)
+        assert (ran.code, ran.out) == (0, "So be it.\n")
+        assert "warning: one/pid needs your approval" in ran.err
+    assert "nobody can be asked here" in endpoint.bodies[1]["messages"][-1]["content"]

@@ -54,22 +54,29 @@ def test_text_comes_as_it_is_written_and_servers_that_are_waited_for_are_named(p
 
 
 def test_a_call_is_shown_whole_and_runs_when_it_is_approved(program: Program):
-    """Two calls of one tool are asked about one after the other; `always` is for that tool, in this run."""
+    """Two calls of one round are asked about together; one tool can be allowed for the rest of this run."""
     two = calls(call("one-echo", {"text": "4"}, id="c1"), call("one-echo", {"text": "5"}, id="c2", index=1))
-    with Endpoint(ECHO, ECHO, ECHO, two, calls(call("one-pid")), text("Thanks.")) as endpoint:
+    others = [calls(call("one-echo", {"text": each}, id="c1")) for each in "23"]
+    with Endpoint(ECHO, *others, two, calls(call("one-pid")), text("Thanks.")) as endpoint:
         config = program.config(one={**rogue(), "approve": "always"})
         with program.terminal("run", "-c", config, *model(endpoint), "Hi") as terminal:
-            asked = terminal.expect("Run one/echo? [y]es, [a]lways this tool, [N]o: ")
+            choices = "[y]es, [t]his tool from now on, [a]lways, [N]o or n WHY, [s]top: "
+            asked = terminal.expect(f"Run one/echo? {choices}")
             assert 'one/echo wants to run with\n{\n  "text": "苏州' in asked
             assert "\x1b[2J" not in asked and "\u202e" not in asked
-            for typed in ("\n", Terminal.END, "Yes\n", "a\n"):
+            for typed in ("\n", Terminal.END):
                 terminal.type(typed)
-                asked = terminal.expect("wants to run with")
-                terminal.expect("[N]o: ")
-            assert asked.endswith("one/pid ")
+                terminal.expect("[s]top: ")
+            terminal.type("Yes\n")
+            terminal.expect("Run these 2 calls? [y]es to all, [o]ne by one, [n]o to all, [s]top: ")
+            terminal.type("o\n")
+            terminal.expect(choices)
+            terminal.type("t\n")
+            asked = terminal.expect("Run one/pid? ")
+            assert "one/echo wants" not in asked
             terminal.type("what?\n")
-            terminal.expect("Please answer y, a or n.")
-            terminal.expect("[N]o: ")
+            terminal.expect("Please answer y, t, a, n or s;")
+            terminal.expect(choices)
             terminal.type("n\n")
             terminal.expect("Thanks.")
             assert terminal.finish() == 0
@@ -163,8 +170,8 @@ def test_a_model_on_this_machine_is_offered(program: Program):
 # chat
 
 
-def test_a_chat_on_a_terminal(program: Program):
-    program.env["NO_COLOR"] = "1"
+def test_a_chat_on_a_terminal_that_can_only_write_lines(program: Program):
+    program.env["TERM"] = "dumb"
     never = threading.Event()
     script = [text("Hello."), stream(chunk(content="Once upon"), never), ECHO, text("There."), text("Anew.")]
     with Endpoint(*script) as endpoint:
@@ -211,7 +218,8 @@ def test_a_chat_on_a_terminal(program: Program):
     assert said[4] == ["Be brief.", "Who am I?"]
 
 
-def test_ctrl_c_stops_the_answer_and_at_the_prompt_leaves_the_chat(program: Program):
+def test_ctrl_c_stops_the_answer_and_at_the_prompt_leaves_such_a_chat(program: Program):
+    program.env["TERM"] = "dumb"
     never = program.folder / "never"
     with Endpoint(calls(call("one-wait", {"until": str(never)}))) as endpoint:
         command = ["chat", "-c", program.config(one=rogue()), *model(endpoint), "--yes"]

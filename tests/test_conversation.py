@@ -1,15 +1,17 @@
 """The loop: rounds, limits, and messages that stay valid whatever happens."""
 
 import json
-from typing import Any
+from typing import Any, ClassVar
 
 import anyio
 import pytest
+from mcp.server.mcpserver import MCPServer
 
 from mcphost import Host, ModelError
 from mcphost.config import Limits
 from mcphost.dialect import DIALECTS
-from mcphost.events import Call, Done, Failed, Result, Round, RoundUsage, Text
+from mcphost.events import Call, Done, Failed, Result, Round, RoundUsage, Text, Warned
+from mcphost.hooks import NoHooks
 
 from .conftest import rogue
 from .scripted import ScriptedModel, Step, calls, says
@@ -303,3 +305,67 @@ async def test_limits_of_one_turn_hold_for_its_calls_too(tmp_path: Any):
         await running.ready()
         reply = await running.chat("Go", limits=Limits(call_seconds=0.2))
     assert reply.tool_calls[0].cause == "timeout"
+
+
+async def test_the_third_call_in_a_row_with_the_same_result_is_not_run():
+    again = calls(("rogue-echo", '{ "text":"hello" }'))
+    running, model = host(
+        calls(ECHO), again, calls(ECHO), calls(("rogue-pid", "{}")), calls(ECHO), says("Fine.")
+    )
+    async with running:
+        await running.ready()
+        reply = await running.chat("Go")
+    assert [result.ok for result in reply.tool_calls] == [True, True, False, True, True]
+    assert reply.tool_calls[2].cause == "refused"
+    assert "twice in a row" in json.loads(model.asked[3]["messages"][-1]["content"])["error"]
+
+
+async def test_a_call_that_gives_something_new_each_time_may_be_repeated():
+    steps = [calls(("rogue-count", "{}"))] * 4
+    given = iter("1234")
+
+    server = MCPServer("counter")
+
+    @server.tool()
+    def count() -> str:
+        return next(given)
+
+    model = ScriptedModel(*steps, says("Fine."))
+    async with Host.from_config({"mcpServers": {}}, model=model, local={"rogue": server}) as running:
+        await running.ready()
+        reply = await running.chat("Go")
+    assert [result.ok for result in reply.tool_calls] == [True] * 4
+
+
+async def test_at_the_limit_of_rounds_the_hook_decides_how_many_more_there_are():
+    class Generous(NoHooks):
+        asked: ClassVar[list[int]] = []
+
+        async def more_rounds(self, rounds: int) -> int:
+            self.asked.append(rounds)
+            return 2 if rounds == 1 else 0
+
+    steps = [calls(("rogue-echo", f'{{"text": "{n}"}}')) for n in range(5)]
+    model = ScriptedModel(*steps)
+    config = {"mcpServers": {"rogue": rogue()}, "limits": {"rounds": 1}}
+    async with Host.from_config(config, model=model, hooks=Generous()) as running:
+        await running.ready()
+        reply = await running.chat("Go")
+    assert Generous.asked == [1, 3]
+    assert (reply.stop, reply.rounds, len(reply.tool_calls)) == ("limit", 4, 3)
+
+
+async def test_what_is_sent_fits_the_window_and_what_is_kept_is_whole():
+    long = ("rogue-echo", json.dumps({"text": "x" * 9000}))
+    model = ScriptedModel(calls(long), calls(("rogue-pid", "{}")), says("Done."))
+    config = {"mcpServers": {"rogue": rogue()}, "model": {"context_tokens": 2000}}
+    async with Host.from_config(config, model=model) as running:
+        await running.ready()
+        async with running.turn("Go") as turn:
+            seen = [event async for event in turn]
+            kept = [len(message["content"]) for message in turn.messages if message["role"] == "tool"]
+    sent = [len(message["content"]) for message in model.asked[2]["messages"] if message["role"] == "tool"]
+    assert kept[0] == 9000 and sent[0] < 3000 and sent[1] == kept[1]
+    assert [event.text for event in seen if isinstance(event, Warned)] == [
+        "to fit the model's window, old results are shortened: 1"
+    ]

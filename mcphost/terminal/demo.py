@@ -31,7 +31,7 @@ async def demo(question: str | None, *, as_chat: bool, interrupts: Interrupts) -
     with ScriptedModel() as model:
         config = configuration.parse(demo_config(model.base_url), source=None, environ=os.environ)
         if as_chat:
-            greeting = (*_ABOUT, f"Try: {question or QUESTION}", "/help lists the commands.")
+            greeting = (" ".join(_ABOUT), f"Try: {question or QUESTION}", "/help lists the commands.")
             opening = Opening(greeting=greeting, yes=True, wait=True)
             return await chat(config, Settings(), opening, interrupts)
         for line in _ABOUT:

@@ -18,6 +18,7 @@ class Interrupts:
     def __init__(self) -> None:
         self.ended_by: signal.Signals | None = None
         self._scopes: list[anyio.CancelScope] = []
+        self._deaf = 0
 
     @contextmanager
     def scope(self) -> Generator[anyio.CancelScope]:
@@ -29,7 +30,24 @@ class Interrupts:
             finally:
                 self._scopes.remove(scope)
 
+    @contextmanager
+    def deaf(self) -> Generator[None]:
+        """Ctrl-C is for another program, which has the terminal meanwhile."""
+        self._deaf += 1
+        try:
+            yield
+        finally:
+            self._deaf -= 1
+
+    def end(self) -> None:
+        """End everything, as Ctrl-C does where nothing else is to be stopped."""
+        self.ended_by = self.ended_by or signal.SIGINT
+        for scope in self._scopes:
+            scope.cancel()
+
     def receive(self, number: signal.Signals) -> None:
+        if number == signal.SIGINT and self._deaf:
+            return
         live = [scope for scope in self._scopes if not scope.cancel_called]
         if number != signal.SIGINT or len(live) < 2:
             self.ended_by = self.ended_by or number

@@ -1,19 +1,25 @@
 """`mcphost run`: one turn, as text, as one JSON object, or as a JSON object an event."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
+from mcphost import context
 from mcphost.config import Config
 from mcphost.conversation import ToolChoice
 from mcphost.errors import ConfigError, LimitReached, McphostError
-from mcphost.events import Done, Event, Failed, ServerChanged, to_json
+from mcphost.events import Done, Event, Failed, Reasoning, ServerChanged, Text, to_json
 from mcphost.host import Host
 from mcphost.messages import Message
+from mcphost.terminal import attach
 from mcphost.terminal.account import Account
 from mcphost.terminal.answer import Answer
-from mcphost.terminal.approve import hooks_of
+from mcphost.terminal.approvals import approvals
 from mcphost.terminal.ask import Lines
+from mcphost.terminal.interrupt import Interrupts
+from mcphost.terminal.keeping import Kept
 from mcphost.terminal.output import nearest, note, write_json
+from mcphost.terminal.recorder import Recorder
 from mcphost.terminal.settings import Settings
 from mcphost.terminal.setup import opened, settled
 from mcphost.terminal.steps import line_of
@@ -33,18 +39,35 @@ class Request:
     quiet: bool = False
     tool_choice: str | None = None
     yes: bool = False
+    approve: Literal["never", "writes", "always"] = "never"
+    files: tuple[Path, ...] = ()
+    kept: Kept = field(default_factory=Kept)
 
     def messages(self) -> list[Message]:
+        """What has been said so far, the prompt included."""
         content = f"{self.prompt}\n\n{self.attached}" if self.attached else self.prompt
-        system = [] if self.system is None else [{"role": "system", "content": self.system}]
-        return [*system, {"role": "user", "content": content}]
+        said = [] if self.kept.session is None else self.kept.session.messages
+        if self.system is not None:
+            rest = said[1:] if said and said[0]["role"] == "system" else said
+            said = [{"role": "system", "content": self.system}, *rest]
+        return [*said, {"role": "user", "content": content}]
+
+    def summary(self, said: list[Message]) -> context.Summary | None:
+        """The summary of what was said before, in terms of `said`, which may have a system prompt more."""
+        session = self.kept.session
+        if session is None or session.summary is None:
+            return None
+        upto, text = session.summary
+        return upto + len(said) - 1 - len(session.messages), text
 
 
-async def run(config: Config, settings: Settings, request: Request) -> int:
+async def run(config: Config, settings: Settings, request: Request, interrupts: Interrupts) -> int:
     """One turn. Raises `McphostError` for all that keeps it from being what was asked for."""
     report = Report(request)
-    async with opened(config, settings, hooks=hooks_of(report.lines, yes=request.yes)) as host:
+    hooks = approvals(report.lines, config, interrupts.end, yes=request.yes)
+    async with opened(config, settings, hooks=hooks, approve=request.approve) as host:
         try:
+            report.attach(host)
             await settled(host, settings)
             report.tell_servers(host)
             await _turn(host, request, report)
@@ -58,10 +81,20 @@ async def run(config: Config, settings: Settings, request: Request) -> int:
 
 async def _turn(host: Host, request: Request, report: "Report") -> None:
     choice = tool_choice(host, request.tool_choice)
-    async with host.turn(report.messages, tool_choice=choice) as turn:
-        report.messages = turn.messages
-        async for event in turn:
-            report.show(event)
+    said, summary = report.messages, request.summary(report.messages)
+    recorder = Recorder(request.kept.store, request.kept.session)
+    model = host.config.model.name or ""
+    recorder.sync(said, model)
+    async with host.turn(context.sent(said, summary), tool_choice=choice) as turn:
+        try:
+            report.messages = turn.messages
+            async for event in turn:
+                recorder.note(event)
+                if not isinstance(event, Text | Reasoning):
+                    recorder.sync(context.grown(said, summary, turn.messages), model)
+                report.show(event)
+        finally:
+            recorder.sync(context.grown(said, summary, turn.messages), model)
     match report.account.end:
         case Failed(error, exit_code, hint):
             raise McphostError(error, hint=hint, exit_code=exit_code)
@@ -90,9 +123,17 @@ class Report:
         self.account = Account()
         self.messages = request.messages()
         self._output: Output = request.output
+        self._files = request.files
         self._steps = not request.quiet and request.output != "stream-json"
         self._answer = Answer()
         self.lines = Lines()
+
+    def attach(self, host: Host) -> None:
+        """Add the files to the prompt. Raises `ConfigError` for one that cannot be sent."""
+        files = [attach.from_file(file, host.model().dialect) for file in self._files]
+        if files:
+            last = self.messages[-1]
+            self.messages[-1] = last | {"content": attach.content(last["content"], files)}
 
     def tell_servers(self, host: Host) -> None:
         """How the servers are as the turn begins."""

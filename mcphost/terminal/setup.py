@@ -25,7 +25,7 @@ async def opened(
     settings: Settings,
     *,
     hooks: Hooks | None = None,
-    approve: Literal["never", "writes"] = "never",
+    approve: Literal["never", "writes", "always"] = "never",
 ) -> AsyncGenerator[Host]:
     """A host with its servers starting."""
     host = Host(config, hooks=hooks, approve=Approve(mode=approve), trace=settings.trace)
