@@ -72,7 +72,9 @@ class Caller:
             length = head.partition(b"content-length:")[2].partition(b"\r\n")[0]
             return await reader.readexactly(int(length))
         pieces: list[bytes] = []
-        while size := int(await reader.readline(), 16):
+        while size := int(await reader.readline() or b"-1", 16):
+            if size < 0:
+                raise EOFError
             pieces.append((await reader.readexactly(size + 2))[:-2])
             if random.random() < self.leave:
                 raise EOFError

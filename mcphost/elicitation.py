@@ -5,8 +5,9 @@ A form is described by an object schema with flat properties only (MCP specifica
 
 import math
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
@@ -17,6 +18,10 @@ from mcphost.jsontext import as_list, as_object
 
 Kind = Literal["text", "number", "integer", "yes or no", "choice", "choices"]
 
+Value = str | int | float | bool
+
+_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_DATE_TIME: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
 _EMAIL: Final = re.compile(r"[^\s@]+@[^\s@]+\.[^\s@]+")
 _YES: Final = frozenset({"y", "yes", "true", "1", "是"})
 _NO: Final = frozenset({"n", "no", "false", "0", "否"})
@@ -29,7 +34,8 @@ class Unusable(Exception):
 @dataclass(frozen=True, slots=True)
 class Field:
     """One field of a form. `choices` are pairs of a value and what it is called; `least` and `most` bound a
-    number, a text's length, or how many of the choices are taken."""
+    number, a text's length, or how many of the choices are taken. `pattern` is for showing only: a regular
+    expression of a stranger's can take hours. A `default` that does not fit the field is None."""
 
     name: str
     kind: Kind
@@ -37,10 +43,11 @@ class Field:
     description: str
     required: bool
     default: Any = None
-    choices: tuple[tuple[str, str], ...] = ()
+    choices: tuple[tuple[Value, str], ...] = ()
     least: float | None = None
     most: float | None = None
     format: str | None = None
+    pattern: str | None = None
 
 
 def fields(schema: Mapping[str, Any]) -> list[Field]:
@@ -55,10 +62,11 @@ def fields(schema: Mapping[str, Any]) -> list[Field]:
 def _field(name: str, entry: Mapping[str, Any] | None, required: bool) -> Field:
     if entry is None:
         raise Unusable(f"the field {name!r} is not described by an object")
+    entry = _without_null(entry)
     items = as_object(entry.get("items")) or {}
     choices = _choices(items if entry.get("type") == "array" else entry)
     kind, least, most = _kind(name, entry.get("type"), bool(choices))
-    return Field(
+    field = Field(
         name,
         kind,
         _text(entry.get("title")) or name,
@@ -69,7 +77,20 @@ def _field(name: str, entry: Mapping[str, Any] | None, required: bool) -> Field:
         as_number(entry.get(least)),
         as_number(entry.get(most)),
         _text(entry.get("format")) or None,
+        _text(entry.get("pattern")) or None,
     )
+    return field if problem(field, field.default) is None else replace(field, default=None)
+
+
+def _without_null(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    """An entry that may also be null, as what else it may be: older servers describe optional fields so."""
+    given = entry.get("type")
+    types = [each for each in as_list(given) or [given] if each != "null"]
+    options = [as_object(each) or {} for each in as_list(entry.get("anyOf")) or []]
+    others = [each for each in options if each.get("type") != "null"]
+    if len(others) == 1 and len(options) == 2:
+        return {**others[0], **{key: value for key, value in entry.items() if key != "anyOf"}}
+    return {**entry, "type": types[0]} if len(types) == 1 else entry
 
 
 def _kind(name: str, given: object, has_choices: bool) -> tuple[Kind, str, str]:
@@ -93,21 +114,25 @@ def _kind(name: str, given: object, has_choices: bool) -> tuple[Kind, str, str]:
             raise Unusable(f"the field {name!r} is of no type that a form can have: {given!r}")
 
 
-def _choices(entry: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def _choices(entry: Mapping[str, Any]) -> tuple[tuple[Value, str], ...]:
     """An `enum`, with its older `enumNames`, or the `const`s of `oneOf` and `anyOf` with their titles."""
     if values := as_list(entry.get("enum")):
         names = as_list(entry.get("enumNames")) or []
         names += values[len(names) :]
-        return tuple((str(value), str(name)) for value, name in zip(values, names, strict=False))
-    options = [as_object(each) or {} for each in as_list(entry.get("oneOf") or entry.get("anyOf")) or []]
-    return tuple((str(o["const"]), _text(o.get("title")) or str(o["const"])) for o in options if "const" in o)
+        pairs = list(zip(values, names, strict=False))
+    else:
+        options = [as_object(each) or {} for each in as_list(entry.get("oneOf") or entry.get("anyOf")) or []]
+        pairs = [
+            (each["const"], _text(each.get("title")) or each["const"]) for each in options if "const" in each
+        ]
+    return tuple((value, str(name)) for value, name in pairs if isinstance(value, Value))
 
 
 def with_defaults(fields: Sequence[Field], content: Mapping[str, Any]) -> dict[str, Any]:
     """A form as filled in, what is absent in it by its default, where the field has a fitting one."""
     filled = {key: value for key, value in content.items() if value is not None}
     for each in fields:
-        if each.name not in filled and each.default is not None and problem(each, each.default) is None:
+        if each.name not in filled and each.default is not None:
             filled[each.name] = each.default
     return filled
 
@@ -133,24 +158,32 @@ def problem(field: Field, value: object) -> str | None:
         case "text":
             return _text_problem(field, value)
         case "number" | "integer":
-            number = as_number(value) if not isinstance(value, bool) else None
-            if (
-                number is None
-                or not math.isfinite(number)
-                or (field.kind == "integer" and number != int(number))
-            ):
-                return "must be a whole number" if field.kind == "integer" else "must be a number"
+            number = as_number(value)
+            whole = isinstance(number, int) or (number is not None and number.is_integer())
+            if field.kind == "integer" and not whole:
+                return "must be a whole number"
+            if number is None or (isinstance(number, float) and not math.isfinite(number)):
+                return "must be a number"
             return _bounds(field, number, "")
         case "yes or no":
             return None if isinstance(value, bool) else "must be yes or no"
         case "choice":
-            known = [choice for choice, _ in field.choices]
-            return None if value in known else f"must be one of {', '.join(known)}"
+            return None if _is_choice(field, value) else f"must be one of {_known(field)}"
         case "choices":
-            known, taken = [choice for choice, _ in field.choices], as_list(value)
-            if taken is None or any(each not in known for each in taken):
-                return f"must be some of {', '.join(known)}"
+            taken = as_list(value)
+            if taken is None or not all(_is_choice(field, each) for each in taken):
+                return f"must be some of {_known(field)}"
             return _bounds(field, len(taken), " of them")
+
+
+def _is_choice(field: Field, value: object) -> bool:
+    return any(
+        value == known and isinstance(value, bool) is isinstance(known, bool) for known, _ in field.choices
+    )
+
+
+def _known(field: Field) -> str:
+    return ", ".join(str(choice) for choice, _ in field.choices)
 
 
 def _text_problem(field: Field, value: object) -> str | None:
@@ -161,9 +194,9 @@ def _text_problem(field: Field, value: object) -> str | None:
             return "must be an e-mail address"
         case "uri" if not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:\S+$", value):
             return "must be a URI"
-        case "date" if not _parses(date.fromisoformat, value):
+        case "date" if not (_DATE.fullmatch(value) and _parses(date.fromisoformat, value)):
             return "must be a date such as 2026-11-30"
-        case "date-time" if not _parses(datetime.fromisoformat, value):
+        case "date-time" if not (_DATE_TIME.fullmatch(value) and _parses(datetime.fromisoformat, value)):
             return "must be a date and time such as 2026-11-30T08:00:00Z"
         case _:
             return _bounds(field, len(value), " characters")
@@ -171,9 +204,9 @@ def _text_problem(field: Field, value: object) -> str | None:
 
 def _bounds(field: Field, number: float, unit: str) -> str | None:
     if field.least is not None and number < field.least:
-        return f"must be at least {field.least:g}{unit}"
+        return f"must be at least {field.least}{unit}"
     if field.most is not None and number > field.most:
-        return f"must be at most {field.most:g}{unit}"
+        return f"must be at most {field.most}{unit}"
     return None
 
 
@@ -191,18 +224,13 @@ def typed(field: Field, line: str) -> Any:
     value: Any = line
     match field.kind:
         case "number" | "integer":
-            try:
-                value = float(line)
-            except ValueError:
-                value = None
-            else:
-                value = int(value) if value.is_integer() else value
+            value = _number(line)
         case "yes or no":
             value = True if line.lower() in _YES else False if line.lower() in _NO else None
         case "choice":
             value = _chosen(field, line)
         case "choices":
-            value = [_chosen(field, part) for part in re.split(r"[,，、\s]+", line) if part]
+            value = _several(field, line)
         case "text":
             pass
     if (wrong := problem(field, value)) is not None:
@@ -210,15 +238,35 @@ def typed(field: Field, line: str) -> Any:
     return value
 
 
-def _chosen(field: Field, typed: str) -> str | None:
+def _number(typed: str) -> int | float | None:
+    """A whole number as it is, however long."""
+    try:
+        return int(typed)
+    except ValueError:
+        pass
+    try:
+        number = float(typed)
+    except ValueError:
+        return None
+    return int(number) if number.is_integer() else number
+
+
+def _several(field: Field, typed: str) -> list[Value | None]:
+    """The choices of a list with commas or, where none has a space in it, spaces; each once."""
+    parts = [part.strip() for part in re.split("[,，、]", typed)]
+    if any(part and _chosen(field, part) is None for part in parts):
+        parts = re.split(r"[,，、\s]+", typed)
+    return list(dict.fromkeys(_chosen(field, part) for part in parts if part))
+
+
+def _chosen(field: Field, typed: str) -> Value | None:
     """The choice of a number from 1, a value, or what a value is called."""
     typed = typed.strip()
     if typed.isdecimal() and 1 <= int(typed) <= len(field.choices):
         return field.choices[int(typed) - 1][0]
     folded = typed.casefold()
-    return next(
-        (value for value, name in field.choices if folded in (value.casefold(), name.casefold())), None
-    )
+    names = ((value, (str(value).casefold(), name.casefold())) for value, name in field.choices)
+    return next((value for value, known in names if folded in known), None)
 
 
 def url_problem(url: object) -> str | None:
@@ -237,9 +285,19 @@ def url_problem(url: object) -> str | None:
         return "its url is no web address"
     if "@" in parts.netloc:
         return "its url has a user's name before the host's"
+    if "%" in host:
+        return "its url hides its host behind escapes"
     if parts.scheme == "http" and not is_loopback(url):
         return "its url is not https"
     return None
+
+
+def shown_host(url: str) -> str:
+    """The host of a page, with nothing in it that looks like something else: parts that are not ASCII in
+    punycode, as browsers look them up."""
+    host = unicodedata.normalize("NFKC", urlsplit(url).hostname or "").lower()
+    parts = host.replace("。", ".").split(".")  # a dot to browsers (UTS 46)
+    return ".".join(part if part.isascii() else f"xn--{part.encode('punycode').decode()}" for part in parts)
 
 
 def _text(value: object) -> str:

@@ -23,11 +23,14 @@ async def gathered(
     """What all servers that are connected answer, in their order; or the one of that name. One that is lost
     is waited for, as by a call.
 
-    One of several that fails is left out, with a warning in the log. Raises `ConfigError` for an unknown
-    name, and what the one server that was named raises.
+    One that fails is left out, with a warning in the log. Raises `ConfigError` for an unknown name, and what
+    the one server that was named raises, or the only one that was asked.
     """
     if name is not None:
         return list(await ask(named(servers, name)))
+    asked = [server for server in servers.values() if server.state in ("ready", "lost")]
+    if len(asked) == 1:
+        return list(await ask(asked[0]))
     found: dict[str, Sequence[T]] = {}
 
     async def collect(server: Server) -> None:
@@ -37,9 +40,8 @@ async def gathered(
             logger.warning("%s: left out: %s", server.name, exc)
 
     async with anyio.create_task_group() as tg:
-        for server in servers.values():
-            if server.state in ("ready", "lost"):
-                tg.start_soon(collect, server)
+        for server in asked:
+            tg.start_soon(collect, server)
     return [item for server in servers for item in found.get(server, ())]
 
 

@@ -5,14 +5,15 @@ import math
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
 import anyio
 
+from mcphost import asking, finding, paths
 from mcphost import config as configuration
-from mcphost import finding, paths
 from mcphost.catalog import Catalog, ListedServer, Route, build
 from mcphost.config import Approve, Config, Limits
 from mcphost.conversation import ToolChoice, Tools, run_turn
@@ -325,7 +326,7 @@ class Host:
                 limits=limits or self.config.limits,
                 tool_choice=tool_choice,
                 options=options,
-                more=self._hooks.more_rounds,
+                more=partial(asking.more_rounds, self._hooks),
                 window=self.window(asked),
             )
 

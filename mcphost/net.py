@@ -13,7 +13,7 @@ import httpx2
 from mcphost.endpoints import is_loopback
 from mcphost.errors import ConfigError
 
-_LIMITS: Final = httpx2.Limits(max_connections=None, max_keepalive_connections=100)
+_LIMITS: Final = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
 """Nobody waits for a connection, as the callers of a backend would for each other."""
 
 

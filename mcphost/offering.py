@@ -9,6 +9,7 @@ from anyio.abc import TaskGroup
 
 from mcphost.errors import McphostError
 from mcphost.events import Event, ListChanged, ResourceUpdated, ServerLog
+from mcphost.jsontext import as_list
 from mcphost.lists import Lists
 from mcphost.offers import (
     Completion,
@@ -101,7 +102,13 @@ class Offering:
         raw = await self._server.request(
             lambda session, left: session.read(uri, seconds=left), repeatable=True
         )
-        return contents(raw, uri)
+        parts = contents(raw, uri)
+        given = as_list(raw.get("contents"))
+        left_out = 1 if given is None else len(given) - len(parts)
+        if left_out:
+            text = "%s: %d of the contents of %s left out: neither text nor base64"
+            logger.warning(text, self._server.name, left_out, uri)
+        return parts
 
     async def complete(
         self, reference: Mapping[str, str], argument: Mapping[str, str], context: Mapping[str, str]
@@ -160,13 +167,13 @@ class Offering:
         except (McphostError, TimeoutError) as exc:
             logger.info("%s: it will not tell of all changes: %s", self._server.name, exc)
         if session.is_modern:
-            self._lists.notice("tools")  # they may have changed after they were listed, before this was heard
+            self._lists.missed()  # they may have changed after they were listed, before this was heard
         attending.set()
         self._tell_updated()  # what changed before this connection is not known
 
     def _missed(self) -> None:
         """Some notices may not have come."""
-        self._lists.notice("tools", "prompts", "resources", "templates")
+        self._lists.missed()
         self._tell_updated()
 
     def _tell_updated(self) -> None:
@@ -183,12 +190,10 @@ class Offering:
                 level = level if isinstance(level, str) else "info"
                 self._tell(ServerLog(name, level, self._server.masked(text)))
             case "notifications/resources/updated":
-                self._tell(ResourceUpdated(name, str(params.get("uri"))))
+                if isinstance(uri := params.get("uri"), str):
+                    self._tell(ResourceUpdated(name, uri))
             case _:
-                changed = _STALE[method]
-                self._lists.notice(*changed)
-                if changed[0] not in self._lists.known:
-                    self._list_changed(changed[0])
+                self._lists.notice(*_STALE[method])
 
     def _list_changed(self, what: What) -> None:
         if what == "tools":

@@ -21,6 +21,7 @@ class Deadline:
         self._left = seconds
         self._longest = longest
         self._began = anyio.current_time()
+        self._paused = self._began
         self._moved = False
 
     @property
@@ -33,15 +34,20 @@ class Deadline:
         self._moved = True
         self._left = self._seconds
         if self.scope.deadline != math.inf:
-            self.resume(0.0)
+            self._wait_on()
 
     def pause(self) -> None:
-        self._left = self.scope.deadline - anyio.current_time()
+        """Have no time pass until `resume`."""
+        self._paused = anyio.current_time()
+        self._left = self.scope.deadline - self._paused
         self.scope.deadline = math.inf
 
-    def resume(self, paused: float) -> None:
-        """Let time go on after `paused` seconds that do not count."""
-        self._began += paused
+    def resume(self) -> None:
+        """Let time go on; that since `pause` does not count."""
+        self._began += anyio.current_time() - self._paused
+        self._wait_on()
+
+    def _wait_on(self) -> None:
         self.scope.deadline = min(anyio.current_time() + self._left, self._began + self._longest)
 
 
@@ -52,7 +58,6 @@ class Patience:
     def __init__(self) -> None:
         self._running: set[Deadline] = set()
         self._questions = 0
-        self._since = 0.0
 
     @contextmanager
     def waiting(self, seconds: float, longest: float | None = None) -> Generator[Deadline]:
@@ -73,7 +78,6 @@ class Patience:
     def held(self) -> Generator[None]:
         """No deadline passes while the block runs."""
         if not self._questions:
-            self._since = anyio.current_time()
             for deadline in self._running:
                 deadline.pause()
         self._questions += 1
@@ -82,6 +86,5 @@ class Patience:
         finally:
             self._questions -= 1
             if not self._questions:
-                paused = anyio.current_time() - self._since
                 for deadline in self._running:
-                    deadline.resume(paused)
+                    deadline.resume()

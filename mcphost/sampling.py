@@ -5,20 +5,24 @@ server runs itself (MCP specification, client/sampling).
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from mcphost.assemble import Reply
+from mcphost.content import failed
 from mcphost.dialect import Dialect
+from mcphost.documents import as_number
 from mcphost.jsontext import as_list, as_object
 from mcphost.messages import Message
 from mcphost.model_request import ToolChoice
 from mcphost.naming import Names, ToolKey
 from mcphost.offers import chat_content
 from mcphost.schema import convert
+from mcphost.text import json_text
 
-_STOPS: Final[Mapping[str, str]] = {"length": "maxTokens", "tool_calls": "toolUse", "stop": "endTurn"}
+_STOPS: Final[Mapping[str, str]] = {"length": "maxTokens", "stop": "endTurn", "tool_calls": "endTurn"}
+"""Why an answer without calls ended."""
 _CHOICES: Final = ("auto", "required", "none")
 
 
@@ -46,34 +50,39 @@ def read(params: Mapping[str, Any], dialect: Dialect) -> Request:
         most = int(most)
     if not isinstance(most, int) or isinstance(most, bool) or most < 1:
         raise Unusable("maxTokens must be a whole number above 0")
-    functions, raw_names = _functions(params, dialect)
-    public = {raw: name for name, raw in raw_names.items()}
+    entries = [as_object(item) or {} for item in as_list(params.get("messages")) or []]
+    tools = _tools(params)
+    public = _public_names(tools, entries)
+    functions = [_function(public[name], tool, dialect) for name, tool in tools.items()]
     messages: list[Message] = []
     if isinstance(system := params.get("systemPrompt"), str) and system:
         messages.append({"role": "system", "content": system})
-    for item in as_list(params.get("messages")) or []:
-        messages += _messages(as_object(item) or {}, dialect, public)
+    for entry in entries:
+        messages += _messages(entry, dialect, public)
     if not any(message["role"] != "system" for message in messages):
         raise Unusable("there are no messages")
     _check_order(messages)
     options: dict[str, Any] = {"max_tokens": most}
-    if isinstance(temperature := params.get("temperature"), int | float):
+    if (temperature := as_number(params.get("temperature"))) is not None:
         options["temperature"] = temperature
     if stops := [stop for stop in as_list(params.get("stopSequences")) or [] if isinstance(stop, str)]:
         options["stop"] = stops
     choice = (as_object(params.get("toolChoice")) or {}).get("mode")
     tool_choice = choice if functions and choice in _CHOICES else None
+    raw_names = {public[name]: name for name in tools}
     return Request(messages, functions, tool_choice, options, most, raw_names)
 
 
 def result(reply: Reply, request: Request, model: str) -> dict[str, Any]:
-    """A reply as a `CreateMessageResult`: one block where one is enough, as older revisions have it."""
+    """A reply as a `CreateMessageResult`: one block where one is enough, as older revisions have it. Calls
+    of a server that brought no tools, which a model may make up, are left out."""
     blocks: list[dict[str, Any]] = [{"type": "text", "text": reply.text}] if reply.text else []
-    for call in reply.calls:
+    calls = reply.calls if request.functions else ()
+    for call in calls:
         name = request.raw_names.get(call.name, call.name)
         blocks.append({"type": "tool_use", "id": call.id, "name": name, "input": _input(call.arguments)})
-    stop = "toolUse" if reply.calls else _STOPS.get(reply.finish_reason or "stop", reply.finish_reason)
-    only = blocks[0] if len(blocks) == 1 and not reply.calls else blocks or {"type": "text", "text": ""}
+    stop = "toolUse" if calls else _STOPS.get(reply.finish_reason or "stop", reply.finish_reason)
+    only = blocks[0] if len(blocks) == 1 and not calls else blocks or {"type": "text", "text": ""}
     return {"role": "assistant", "content": only, "model": model, "stopReason": stop}
 
 
@@ -84,25 +93,32 @@ def _input(arguments: str) -> dict[str, Any]:
         return {}
 
 
-def _functions(params: Mapping[str, Any], dialect: Dialect) -> tuple[list[dict[str, Any]], dict[str, str]]:
-    """The tools as functions, and the raw name behind each function's."""
+def _tools(params: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The tools that the server brings, by name."""
     tools = [as_object(tool) or {} for tool in as_list(params.get("tools")) or []]
     named = {tool["name"]: tool for tool in tools if isinstance(tool.get("name"), str)}
     if len(named) != len(tools):
         raise Unusable("every tool needs a name of its own")
-    public = Names("plain").assign(ToolKey("", name) for name in named)
-    functions = [
-        {
-            "type": "function",
-            "function": {
-                "name": public[ToolKey("", name)],
-                "description": str(tool.get("description") or ""),
-                "parameters": convert(tool.get("inputSchema"), dialect.schema),
-            },
-        }
-        for name, tool in named.items()
-    ]
-    return functions, {public[ToolKey("", name)]: name for name in named}
+    return named
+
+
+def _public_names(tools: Iterable[str], entries: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """The function's name for each tool's, also for tools that were used before and are brought no more."""
+    used = [use.get("name") for entry in entries for use in _of_type("tool_use", _blocks(entry))]
+    names = [*tools, *(name for name in used if isinstance(name, str))]
+    public = Names("plain").assign(ToolKey("", name) for name in names)
+    return {key.tool: name for key, name in public.items()}
+
+
+def _function(name: str, tool: Mapping[str, Any], dialect: Dialect) -> dict[str, Any]:
+    return {
+        "type": "function",
+        "function": {
+            "name": name,
+            "description": str(tool.get("description") or ""),
+            "parameters": convert(tool.get("inputSchema"), dialect.schema),
+        },
+    }
 
 
 def _messages(entry: Mapping[str, Any], dialect: Dialect, public: Mapping[str, str]) -> list[Message]:
@@ -110,8 +126,9 @@ def _messages(entry: Mapping[str, Any], dialect: Dialect, public: Mapping[str, s
     role = entry.get("role")
     if role not in ("user", "assistant"):
         raise Unusable(f"a message's role must be user or assistant, not {role!r}")
-    content = entry.get("content")
-    blocks = as_list(content) or [content]
+    blocks = _blocks(entry)
+    if not blocks:
+        raise Unusable("a message has no content")
     results, uses = _of_type("tool_result", blocks), _of_type("tool_use", blocks)
     if role == "user" and results:
         if len(results) != len(blocks):
@@ -126,6 +143,13 @@ def _messages(entry: Mapping[str, Any], dialect: Dialect, public: Mapping[str, s
     return [message]
 
 
+def _blocks(entry: Mapping[str, Any]) -> list[Any]:
+    """A message's content, which may be one block by itself."""
+    content = entry.get("content")
+    blocks = as_list(content)
+    return [block for block in ([content] if blocks is None else blocks) if block is not None]
+
+
 def _of_type(kind: str, blocks: Sequence[Any]) -> list[dict[str, Any]]:
     return [block for item in blocks if (block := as_object(item)) and block.get("type") == kind]
 
@@ -134,12 +158,8 @@ def _call(use: Mapping[str, Any], public: Mapping[str, str]) -> dict[str, Any]:
     name, call_id = use.get("name"), use.get("id")
     if not isinstance(name, str) or not isinstance(call_id, str):
         raise Unusable("a tool use needs an id and a name")
-    arguments = json.dumps(use.get("input") or {}, ensure_ascii=False)
-    return {
-        "id": call_id,
-        "type": "function",
-        "function": {"name": public.get(name, name), "arguments": arguments},
-    }
+    arguments = json.dumps(as_object(use.get("input")) or {}, ensure_ascii=False)
+    return {"id": call_id, "type": "function", "function": {"name": public[name], "arguments": arguments}}
 
 
 def _tool_message(block: Mapping[str, Any], dialect: Dialect) -> Message:
@@ -147,7 +167,9 @@ def _tool_message(block: Mapping[str, Any], dialect: Dialect) -> Message:
         raise Unusable("a tool result needs a toolUseId")
     content = chat_content(as_list(block.get("content")) or [], "tool", dialect)
     if not content and block.get("structuredContent") is not None:
-        content = json.dumps(block["structuredContent"], ensure_ascii=False)
+        content = json_text(block["structuredContent"])
+    if block.get("isError") is True:
+        content = failed(str(content), None, mode="text")
     return {"role": "tool", "tool_call_id": call_id, "content": content}
 
 
@@ -162,6 +184,9 @@ def _check_order(messages: Sequence[Message]) -> None:
             open_.discard(message["tool_call_id"])
         elif open_:
             raise Unusable(f"the tool use {min(open_)!r} has no result")
-        open_ |= {call["id"] for call in message.get("tool_calls", ())}
+        uses = [call["id"] for call in message.get("tool_calls", ())]
+        if len(set(uses)) < len(uses):
+            raise Unusable("two tool uses in one message have the same id")
+        open_ |= set(uses)
     if open_:
         raise Unusable(f"the tool use {min(open_)!r} has no result")

@@ -41,6 +41,7 @@ from mcphost.events import ProgressFn
 from mcphost.listening import Listening
 from mcphost.offers import What
 from mcphost.patience import Deadline
+from mcphost.text import json_text
 from mcphost.transport.process import Child
 from mcphost.transport.wire import Wire
 from mcphost.trouble import explain, http_status, is_closed, last_words, retry_after, rpc_data
@@ -114,6 +115,11 @@ class Session:
                 raise
             listed = self._wire.take(page.meta).get(key)
             kept = cast("list[Any]", listed) if isinstance(listed, list) else []
+            if not isinstance(listed, list):
+                given = f"{json_text(listed):.80}"
+                logger.warning(
+                    "%s: its %s are left out: they are no list, but %s", self._spec.name, key, given
+                )
             items += self._callable(kept, page) if isinstance(page, ListToolsResult) else kept
             cursor = page.next_cursor
             if not cursor or cursor in seen:
@@ -139,10 +145,12 @@ class Session:
         try:
             with anyio.fail_after(seconds):
                 return await self.listed(what)
+        except TimeoutError as exc:
+            raise TimeoutError(f"the server did not list its {what} within {seconds:.1f} s") from exc
         except MCPError as exc:
             raise await self._failed(exc, seconds) from exc
         except ValidationError as exc:
-            raise ToolError(f"the server's answer is not MCP: {explain(self._spec, exc).reason}") from exc
+            raise ToolError(f"the server failed: {explain(self._spec, exc).reason}") from exc
 
     async def answers(self, seconds: float) -> bool:
         """Whether the server still answers anything at all."""
@@ -243,6 +251,8 @@ class Session:
             try:
                 with anyio.fail_after(seconds):
                     honored = await self._listening.to(uris)
+            except TimeoutError as exc:
+                raise TimeoutError(f"the server did not agree within {seconds:.1f} s to tell") from exc
             except MCPError as exc:
                 raise await self._failed(exc, seconds) from exc
             except SubscriptionLost as exc:
@@ -298,7 +308,7 @@ class Session:
         except TimeoutError as exc:
             raise TimeoutError(_no_answer(seconds if deadline is None else deadline.waited)) from exc
         except ValidationError as exc:
-            raise ToolError(f"the server's answer is not MCP: {explain(self._spec, exc).reason}") from exc
+            raise ToolError(f"the server failed: {explain(self._spec, exc).reason}") from exc
         except RuntimeError as exc:  # it asked for more than ten rounds of input
             raise ToolError("the server asked for input again and again, and was given up") from exc
         meta: Any = getattr(result, "meta", None)

@@ -1,7 +1,10 @@
 """`mcphost prompts`, `mcphost resources` and `mcphost read`, with a real server."""
 
+import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,6 +12,30 @@ from .full_servers import FullServers
 from .program import Program
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(16)
+SCRIPTED = """
+import json, sys
+answers = json.loads(sys.argv[1])
+for request in map(json.loads, sys.stdin):
+    if request.get("method") in answers:
+        answer = {"jsonrpc": "2.0", "id": request["id"], **answers[request["method"]]}
+        print(json.dumps(answer), flush=True)
+"""
+"""A server that answers these methods and no other."""
+
+
+def scripted(**answers: Any) -> dict[str, Any]:
+    """The entry of one that has prompts, and answers `METHOD_list` with a result."""
+    hello: dict[str, Any] = {
+        "capabilities": {"prompts": {}},
+        "serverInfo": {"name": "scripted", "version": "1"},
+    }
+    script: dict[str, Any] = {
+        "server/discover": {"error": {"code": -32601, "message": "Method not found"}},
+        "initialize": {"result": {"protocolVersion": "2025-11-25", **hello}},
+        "tools/list": {"result": {"tools": []}},
+        **{name.replace("_", "/"): {"result": result} for name, result in answers.items()},
+    }
+    return {"command": sys.executable, "args": ["-c", SCRIPTED, json.dumps(script)]}
 
 
 @pytest.fixture
@@ -86,6 +113,23 @@ def test_what_a_resource_holds_goes_into_files(program: Program):
     assert (program.folder / "all-2.bin").read_bytes() == PNG
     assert lost.code == 1
     assert "nowhere/today cannot be written" in lost.error
+
+
+def test_the_only_server_not_answering_is_not_that_it_offers_nothing(program: Program):
+    program.config(mute={**scripted(), "timeout": 0.2})
+    for done in program.together(with_config("prompts"), with_config("prompts", "journey")):
+        assert (done.code, done.out) == (5, "")
+        assert done.error == "error: the server did not list its prompts within 0.2 s"
+
+
+def test_what_is_no_list_and_no_message_is_said_to_be_none(program: Program):
+    program.config(odd=scripted(prompts_list={"prompts": {"a": 1}}))
+    done = program(*with_config("prompts"))
+    assert done.code == 0
+    assert 'odd: its prompts are left out: they are no list, but {"a":1}' in done.err
+    program.config(odd=scripted(prompts_list={"prompts": [{"name": "a"}]}, prompts_get={"messages": "no"}))
+    done = program(*with_config("prompts", "a"))
+    assert (done.code, done.out, done.err) == (0, "", "warning: a holds no messages\n")
 
 
 def test_a_terminal_is_spared_bytes(program: Program):

@@ -20,6 +20,8 @@ PROPERTIES: dict[str, Any] = {
     "meal": {"type": "string", "oneOf": [{"const": "v", "title": "Vegetarian"}, {"const": "m"}]},
     "days": {"type": "array", "items": {"type": "string", "enum": ["mon", "tue", "wed"]}, "maxItems": 2},
     "extras": {"type": "array", "items": {"anyOf": [{"const": "w", "title": "Window"}]}, "minItems": 1},
+    "cities": {"type": "array", "items": {"type": "string", "enum": ["New York", "Suzhou"]}},
+    "size": {"type": "integer", "enum": [38, 40]},
 }
 FIELDS = {
     field.name: field
@@ -31,7 +33,8 @@ def test_fields_of_all_kinds_are_read():
     assert [field.kind for field in FIELDS.values()] == (
         "text text text text text integer number".split()
         + ["yes or no", "choice", "choice"]
-        + ["choices"] * 2
+        + ["choices"] * 3
+        + ["choice"]
     )
     assert FIELDS["name"] == Field("name", "text", "Your name", "", True, least=2, most=5)
     assert FIELDS["coach"].choices == (("1", "first"), ("2", "second"))
@@ -67,6 +70,7 @@ def test_what_is_no_form_is_told(schema: dict[str, Any]):
         ("seats", "3", 3),
         ("price", "2.5", 2.5),
         ("price", "2", 2),
+        ("price", "9007199254740993", 9007199254740993),
         ("quiet", "YES", True),
         ("quiet", "否", False),
         ("coach", "2", "2"),
@@ -75,6 +79,11 @@ def test_what_is_no_form_is_told(schema: dict[str, Any]):
         ("meal", "2", "m"),
         ("days", "1, wed", ["mon", "wed"]),
         ("extras", "window", ["w"]),
+        ("days", "1, mon,", ["mon"]),
+        ("cities", "2", ["Suzhou"]),
+        ("cities", "new york, suzhou", ["New York", "Suzhou"]),
+        ("cities", "1 2", ["New York", "Suzhou"]),
+        ("size", "2", 40),
     ],
 )
 def test_a_typed_line_becomes_a_value(name: str, line: str, value: Any):
@@ -91,7 +100,10 @@ def test_a_typed_line_becomes_a_value(name: str, line: str, value: Any):
         ("mail", "nobody", "e-mail"),
         ("page", "no page", "URI"),
         ("day", "tomorrow", "2026-11-30"),
+        ("day", "20261130", "2026-11-30"),
+        ("day", "2026-02-30", "2026-11-30"),
         ("at", "noon", "date and time"),
+        ("at", "2026-11-30T08:00:00", "date and time"),
         ("seats", "2.5", "whole number"),
         ("seats", "5", "at most 4"),
         ("seats", "inf", "whole number"),
@@ -108,6 +120,23 @@ def test_a_line_that_does_not_fit_is_told_why(name: str, line: str, complaint: s
         elicitation.typed(FIELDS[name], line)
 
 
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"anyOf": [{"type": "string", "minLength": 2}, {"type": "null"}], "default": None, "title": "A"},
+        {"type": ["string", "null"], "minLength": 2, "title": "A"},
+    ],
+)
+def test_what_may_also_be_null_is_a_field_of_what_it_is_else(entry: dict[str, Any]):
+    assert elicitation.fields({"properties": {"a": entry}}) == [Field("a", "text", "A", "", False, least=2)]
+
+
+def test_a_pattern_is_shown_and_never_run():
+    (field,) = elicitation.fields({"properties": {"a": {"type": "string", "pattern": "^(a+)+$"}}})
+    assert field.pattern == "^(a+)+$"
+    assert elicitation.typed(field, "a" * 40 + "!") == "a" * 40 + "!"
+
+
 def test_defaults_fill_in_what_is_absent_and_only_where_they_fit():
     fields = elicitation.fields(
         {
@@ -119,6 +148,7 @@ def test_defaults_fill_in_what_is_absent_and_only_where_they_fit():
             }
         }
     )
+    assert [field.default for field in fields] == ["x", None, ["p"], None]
     assert elicitation.with_defaults(fields, {}) == {"a": "x", "c": ["p"]}
     assert elicitation.with_defaults(fields, {"a": "y", "c": None}) == {"a": "y", "c": ["p"]}
 
@@ -130,6 +160,9 @@ def test_a_filled_form_is_checked():
     assert elicitation.check(fields, {"name": "张三", "nam": "x"}) == "there is no field 'nam'"
     assert elicitation.check(fields, {"name": 3}) == "name must be a text"
     assert elicitation.check(fields, {"name": "张三", "quiet": "yes"}) == "quiet must be yes or no"
+    assert elicitation.check(fields, {"name": "张三", "price": 10**400}) is None
+    assert elicitation.check(fields, {"name": "张三", "price": float("nan")}) == "price must be a number"
+    assert elicitation.check(fields, {"name": "张三", "meal": object()}) == "meal must be one of v, m"
     assert elicitation.check(fields, {"name": "张三", "seats": True}) == "seats must be a whole number"
 
 
@@ -147,6 +180,7 @@ def test_a_filled_form_is_checked():
         ("https://bank.example/ x", "characters"),
         ("https://bank.example\\@evil.example", "characters"),
         ("https://[half", "cannot be read"),
+        ("https://bank%2eexample/", "escapes"),
         ("https://", "no web address"),
         ("", "no url"),
         (None, "no url"),
@@ -155,3 +189,17 @@ def test_a_filled_form_is_checked():
 def test_only_safe_pages_are_shown(url: object, problem: str | None):
     found = elicitation.url_problem(url)
     assert found is None if problem is None else problem in (found or "")
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("https://Bank.Example:8443/x", "bank.example"),
+        ("https://b\u0430nk.example/", "xn--bnk-6cd.example"),
+        ("https://bank.example\u3002evil.example/", "bank.example.evil.example"),
+        ("https://\uff42ank\uff61example/", "bank.example"),
+        ("http://[::1]:80/", "::1"),
+    ],
+)
+def test_a_host_is_shown_as_it_is_looked_up(url: str, host: str):
+    assert elicitation.shown_host(url) == host

@@ -151,9 +151,10 @@ async def test_a_resource_may_hold_bytes_or_several_or_nothing(full: Full):
         assert await host.read_resource("memo://empty") == ()
 
 
-async def test_odd_contents_are_taken_as_far_as_they_go(full: Full):
+async def test_odd_contents_are_taken_as_far_as_they_go(full: Full, caplog: pytest.LogCaptureFixture):
     async with full.host() as host:
         assert await host.read_resource("memo://odd") == (Contents("memo://odd", None, text="good"),)
+    assert "of the contents of memo://odd left out: neither text nor base64" in caplog.text
 
 
 async def test_a_resource_may_ask_the_user_first(full: Full):

@@ -81,6 +81,47 @@ async def test_a_notice_during_the_fetch_is_another_fetch():
     assert changes == ["tools"]
 
 
+async def test_a_notice_during_the_first_fetch_is_another_fetch():
+    shop, changes = Shop(tools=(), prompts=("a",)), list[What]()
+    async with kept(shop, changes) as lists, anyio.create_task_group() as tg:
+        shop.open = anyio.Event()
+        tg.start_soon(lists.get, "prompts", shop.fetch)
+        while not shop.asked:
+            await anyio.lowlevel.checkpoint()
+        lists.notice("prompts")
+        while not changes:  # nobody has the prompts yet
+            await anyio.lowlevel.checkpoint()
+        shop.open.set()
+        await lists.get("prompts", shop.fetch)
+        shop.items["prompts"] = ("a", "b")
+        await lists.settled(30)
+        assert await lists.get("prompts", shop.fetch) == ("a", "b")
+    assert changes == ["prompts", "prompts"]
+
+
+async def test_a_notice_before_the_connection_is_there_is_kept():
+    shop = Shop(tools=("a", "b"))
+    lists = Lists("shop", lambda _: None)
+    lists.notice("tools")
+    lists.begin(("a",))
+    async with anyio.create_task_group() as tg:
+        tg.start_soon(lists.keep, shop.fetch)
+        await lists.settled(30)
+        assert lists.tools == ("a", "b")
+        tg.cancel_scope.cancel()
+
+
+async def test_many_notices_of_a_list_that_nobody_has_are_told_once():
+    shop, changes = Shop(tools=()), list[What]()
+    async with kept(shop, changes) as lists:
+        for _ in range(1000):
+            lists.notice("resources", "templates")
+        assert lists.is_settled  # there is nothing to wait for
+        while not changes:
+            await anyio.lowlevel.checkpoint()
+    assert (shop.asked, changes) == ([], ["resources"])
+
+
 async def test_what_is_the_same_is_not_told():
     shop, changes = Shop(tools=("a",)), list[What]()
     async with kept(shop, changes) as lists:

@@ -1,6 +1,7 @@
 """Deadlines that progress moves and questions hold. Time is the event loop's, and only ever awaited."""
 
 import math
+from contextlib import ExitStack
 
 import anyio
 import pytest
@@ -60,6 +61,17 @@ async def test_a_call_that_begins_during_a_question_is_held_too():
         with patience.waiting(SOON) as deadline:
             await anyio.sleep(SOON * 2)
             assert deadline.scope.deadline == math.inf
+
+
+async def test_what_of_a_question_was_before_a_call_does_not_lengthen_it():
+    patience, question = Patience(), ExitStack()
+    question.enter_context(patience.held())
+    await anyio.sleep(SOON)
+    with patience.waiting(60, 60) as deadline:
+        question.close()
+        deadline.progress()
+        assert deadline.waited >= 0
+        assert deadline.scope.deadline <= anyio.current_time() + 60
 
 
 async def test_the_last_of_several_questions_lets_time_go_on():

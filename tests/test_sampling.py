@@ -1,5 +1,6 @@
 """A server's request for a model's answer: to the chat API and back."""
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -88,6 +89,31 @@ def test_uses_of_tools_and_their_results_become_calls_and_tool_messages():
     assert messages[2] == {"role": "tool", "tool_call_id": "u1", "content": "rain"}
 
 
+def test_tools_that_were_used_and_are_brought_no_more_go_by_names_of_their_own():
+    other = {**USE, "id": "u2", "name": "看.weather"}
+    params = asked(
+        said("assistant", [USE, other]), said("user", [ANSWER, {**ANSWER, "toolUseId": "u2"}]), tools=TOOLS
+    )
+    request = sampling.read(params, OPENAI)
+    used = [call["function"]["name"] for call in request.messages[0]["tool_calls"]]
+    assert used[0] == request.functions[0]["function"]["name"]
+    assert used[1] != used[0]
+    assert all(name.isascii() and "." not in name for name in used)
+
+
+def test_a_failed_tool_is_seen_to_have_failed():
+    params = asked(said("assistant", USE), said("user", {**ANSWER, "isError": True}))
+    content = sampling.read(params, OPENAI).messages[1]["content"]
+    assert json.loads(content) == {"status": "failed", "error": "rain"}
+
+
+def test_calls_that_nobody_offered_are_left_out():
+    request = sampling.read(asked(said("user", text("x"))), OPENAI)
+    reply = Reply("hi", calls=(ToolCall("c1", "made_up", "{}"),), finish_reason="tool_calls")
+    result = sampling.result(reply, request, "m")
+    assert (result["content"], result["stopReason"]) == (text("hi"), "endTurn")
+
+
 @pytest.mark.parametrize(
     ("params", "complaint"),
     [
@@ -95,6 +121,10 @@ def test_uses_of_tools_and_their_results_become_calls_and_tool_messages():
         ({"messages": [said("user", text("x"))], "maxTokens": 0}, "maxTokens"),
         ({"messages": [said("user", text("x"))], "maxTokens": True}, "maxTokens"),
         (asked(), "no messages"),
+        (asked(said("user", [])), "no content"),
+        (asked(said("user", None)), "no content"),
+        (asked({"role": "user"}), "no content"),
+        (asked(said("assistant", [USE, USE]), said("user", [ANSWER])), "same id"),
         (asked(said("system", text("x"))), "role"),
         (asked("x"), "role"),
         (asked(said("user", text("?")), said("assistant", USE)), "'u1' has no result"),

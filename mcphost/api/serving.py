@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 Work = Callable[[], Coroutine[Any, Any, None]]
 
-_GARBAGE: Final = (2_000, 5, 5_000)
+_GARBAGE: Final = (2_000, 5, 250)
 """When garbage is looked for: often among the newest, which takes a moment, and rarely among all."""
 _BACKLOG: Final = 2048
 _IDLE_SECONDS: Final = 75

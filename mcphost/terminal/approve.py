@@ -4,6 +4,7 @@ from typing import Literal
 
 import anyio
 
+from mcphost.elicitation import shown_host
 from mcphost.hooks import (
     Allow,
     Answer,
@@ -19,7 +20,7 @@ from mcphost.hooks import (
 from mcphost.terminal import elicit
 from mcphost.terminal.ask import Ended, Lines
 from mcphost.terminal.output import is_interactive, note
-from mcphost.text import json_line, printable, shortened
+from mcphost.text import json_line, one_line, printable
 
 
 def hooks_of(lines: Lines | None = None, *, yes: bool = False) -> Hooks:
@@ -29,32 +30,45 @@ def hooks_of(lines: Lines | None = None, *, yes: bool = False) -> Hooks:
 
 
 class Unattended(NoHooks):
-    """Refuses what would have to be asked, and says once how to allow it."""
+    """Refuses what would have to be asked, and says so once, with how to allow it."""
 
     def __init__(self, *, yes: bool = False) -> None:
         self._yes = yes
-        self._told = False
+        self._told: set[str] = set()
 
     async def sample(self, asked: SamplingAsked) -> Decision:
         if self._yes:
             return Allow()
-        note(f"warning: {printable(asked.server)} was refused an answer by your model", style="yellow")
-        note("hint: On a terminal it is asked for; --yes allows it.")
+        self._tell(
+            f"{asked.server} was refused an answer by your model",
+            hint="On a terminal it is asked for; --yes allows it.",
+        )
         return await super().sample(asked)
 
     async def elicit(self, asked: ElicitationAsked) -> Answer:
-        about = shortened(printable(asked.message), 200)
-        note(f"warning: nobody is here to answer {printable(asked.server)}: {about}", style="yellow")
+        about = one_line(asked.message, 200)
+        what = "answer" if asked.url is None else f"visit a page at {shown_host(asked.url)} for"
+        self._tell(f"nobody is here to {what} {asked.server}: {about}")
         return Decline()
 
     async def approve(self, asked: Asked) -> Decision:
         if self._yes:
             return Allow()
-        if not self._told:
-            self._told = True
-            note(f"warning: {_tool(asked)} needs your approval: {asked.why}", style="yellow")
-            note("hint: On a terminal it is asked for; --yes gives it to all calls.")
+        self._tell(
+            f"{_tool(asked)} needs your approval: {asked.why}",
+            hint="On a terminal it is asked for; --yes gives it to all calls.",
+            once="approval",
+        )
         return await super().approve(asked)
+
+    def _tell(self, text: str, *, hint: str | None = None, once: str | None = None) -> None:
+        """Say it, unless it was said before, or anything of what is said `once`."""
+        if (once or text) in self._told:
+            return
+        self._told.add(once or text)
+        note(f"warning: {printable(text)}", style="yellow")
+        if hint:
+            note(f"hint: {hint}")
 
 
 class TerminalHooks(Hooks):

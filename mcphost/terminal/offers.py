@@ -37,6 +37,8 @@ async def prompt(
     """One prompt, filled in: its messages."""
     async with _asking(config, settings) as host:
         reply = await host.get_prompt(name, arguments)
+        if not reply.messages:
+            note(f"warning: {printable(name)} holds no messages", style="yellow")
         if output == "json":
             write_json(reply.messages, indent=1)
         else:

@@ -17,6 +17,7 @@ import anyio
 from mcp.client import Transport
 from mcp.shared.message import SessionMessage
 from mcp_types import (
+    INTERNAL_ERROR,
     METHOD_NOT_FOUND,
     ErrorData,
     JSONRPCError,
@@ -25,6 +26,7 @@ from mcp_types import (
     JSONRPCResponse,
 )
 
+from mcphost.text import json_text
 from mcphost.transport.lines import own_code
 
 _KEY: Final = "mcphost/raw"
@@ -80,6 +82,7 @@ class Wire:
         self._methods: dict[str, str] = {}
         self._raw: dict[int, Mapping[str, Any]] = {}
         self._count = 0
+        self._has_handshake = False
         self.closed = anyio.Event()
 
     def take(self, meta: Mapping[str, Any] | None) -> Mapping[str, Any]:
@@ -107,6 +110,8 @@ class Wire:
                     self._probe_deadline = anyio.current_time() + self._probe_seconds
                     if self._reading is not None:
                         self._reading.deadline = self._probe_deadline
+            case JSONRPCRequest(method="initialize"):
+                self._has_handshake = True  # in these revisions, a result has no type
             case JSONRPCNotification(method="notifications/cancelled", params=params):
                 self._methods.pop(str((params or {}).get("requestId")), None)  # nobody will take that result
             case _:
@@ -148,9 +153,14 @@ class Wire:
         method = self._methods.pop(str(message.id), None)
         if method == "server/discover":
             self._probe = None
-        if isinstance(message, JSONRPCResponse) and message.result.get("resultType") in (None, "complete"):
-            if method is not None and method in _SHOWN:
+        if isinstance(message, JSONRPCResponse) and method is not None and method in _SHOWN:
+            kind = None if self._has_handshake else message.result.get("resultType")
+            if kind in (None, "complete"):
                 message.result = self._keep(message.result, _shown(method, message.result))
+            elif kind != "input_required":
+                said = f"the server's answer is malformed: its resultType is {json_text(kind):.80}"
+                unknown = ErrorData(code=INTERNAL_ERROR, message=said)
+                return SessionMessage(JSONRPCError(jsonrpc="2.0", id=message.id, error=unknown))
         return item
 
     def _keep(self, raw: Mapping[str, Any], shown: dict[str, Any]) -> dict[str, Any]:
