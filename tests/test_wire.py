@@ -25,10 +25,14 @@ async def answering(*results: dict[str, Any]) -> AsyncGenerator[tuple[Any, Any]]
         yield read, write
 
 
+def unheard(kind: str, what: Any) -> None:
+    pass
+
+
 async def answers(*exchange: tuple[str, dict[str, Any]]) -> list[Any]:
     """What comes of these requests: the raw result, the error's message, or else what the SDK is to see."""
     transport = answering(*(result for _, result in exchange))
-    wire = Wire(transport, probe_seconds=60, trace=lambda *_: None, hear=lambda *_: None)
+    wire = Wire(transport, probe_seconds=60, trace=unheard, hear=unheard)
     found: list[Any] = []
     async with wire as (read, write):
         for number, (method, _) in enumerate(exchange, 1):
@@ -43,16 +47,17 @@ async def answers(*exchange: tuple[str, dict[str, Any]]) -> list[Any]:
 
 
 async def test_a_result_of_an_unknown_type_is_an_error_and_not_an_empty_one():
-    result = {"resultType": "task", "content": [{"type": "text", "text": "ok"}]}
+    result: dict[str, Any] = {"resultType": "task", "content": [{"type": "text", "text": "ok"}]}
     (error,) = await answers(("tools/call", result))
     assert error == 'the server\'s answer is malformed: its resultType is "task"'
 
 
 async def test_a_result_that_asks_for_input_is_the_sdks():
-    result = {"resultType": "input_required", "inputRequests": {}}
+    result: dict[str, Any] = {"resultType": "input_required", "inputRequests": {}}
     assert await answers(("tools/call", result)) == [result]
 
 
 async def test_after_a_handshake_a_result_has_no_type():
-    hello, result = {"protocolVersion": "2025-11-25"}, {"resultType": "table", "content": []}
+    hello = {"protocolVersion": "2025-11-25"}
+    result: dict[str, Any] = {"resultType": "table", "content": []}
     assert await answers(("initialize", hello), ("tools/call", result)) == [hello, result]
